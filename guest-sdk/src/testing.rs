@@ -1,0 +1,75 @@
+//! For `cargo test`, where there is no host: answers to requests are scripted, log lines are kept, and a
+//! capability can be called as the host would. All of it belongs to the thread, so tests do not meet.
+
+use std::cell::RefCell;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::http::{Error, Request, Response};
+use crate::log::Level;
+use crate::schema;
+use crate::tools::{Capability, Context, Failure, Reply, ToolCall};
+
+type Answer = Box<dyn FnMut(&Request) -> Result<Response, Error>>;
+
+thread_local! {
+    static ANSWER: RefCell<Option<Answer>> = const { RefCell::new(None) };
+    static LOGS: RefCell<Vec<(Level, String)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Answers this thread's requests from now on.
+pub fn http(answer: impl FnMut(&Request) -> Result<Response, Error> + 'static) {
+    ANSWER.set(Some(Box::new(answer)));
+}
+
+/// A response with this value as JSON.
+///
+/// # Panics
+///
+/// When the value cannot be written as JSON.
+#[must_use]
+pub fn json(status: u16, value: &impl Serialize) -> Response {
+    let body = serde_json::to_vec(value).unwrap_or_else(|error| panic!("not JSON: {error}"));
+    let headers = vec![("content-type".to_owned(), b"application/json".to_vec())];
+    Response { status, headers, body }
+}
+
+/// The lines logged by this thread since this was last asked.
+#[must_use]
+pub fn logs() -> Vec<(Level, String)> {
+    LOGS.take()
+}
+
+/// The context of a call that is no dry run.
+#[must_use]
+pub fn context() -> Context {
+    Context { dry_run: false, run_id: "test".to_owned(), locale: None }
+}
+
+/// Calls a tool as the host does, with JSON.
+pub fn call<C: Capability>(tool: &str, input: &Value) -> Result<Reply, Failure> {
+    C::call(ToolCall { tool: tool.to_owned(), input: input.to_string(), context: context() })
+}
+
+/// The tools of a capability as `remit build` will find them.
+///
+/// # Panics
+///
+/// Never: what the macros make is JSON.
+#[must_use]
+pub fn tools<C: Capability>() -> Value {
+    let text = schema::to_text(C::TOOLS);
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+pub(crate) fn exchange(request: &Request) -> Result<Response, Error> {
+    ANSWER.with_borrow_mut(|answer| match answer {
+        Some(answer) => answer(request),
+        None => panic!("no answer to {}: call `remit_sdk::testing::http(|request| …)` first", request.url),
+    })
+}
+
+pub(crate) fn log(level: Level, message: &str) {
+    LOGS.with_borrow_mut(|logs| logs.push((level, message.to_owned())));
+}

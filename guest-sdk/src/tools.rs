@@ -1,0 +1,153 @@
+//! A capability's side of `wit/tools.wit`: calls in, replies and failures out.
+
+use serde::Serialize;
+
+use crate::bindings::exports::remit::capability::tools;
+pub use crate::bindings::exports::remit::capability::tools::{
+    Content, Contents, Context, Embedded, Failure, Link, Media, Reply, ToolCall,
+};
+use crate::http;
+use crate::schema::{Shape, Tool};
+
+/// A set of tools. `#[remit_sdk::capability]` implements it for the `Capability` of its module.
+pub trait Capability {
+    /// The tools, as the manifest lists them.
+    const TOOLS: &'static [Tool];
+
+    /// Runs one tool.
+    fn call(call: ToolCall) -> Result<Reply, Failure>;
+}
+
+impl<T: Capability> tools::Guest for T {
+    fn call(call: ToolCall) -> Result<Reply, Failure> {
+        T::call(call)
+    }
+}
+
+/// What a tool can answer with: text (`String`), data (a `#[remit_sdk::data]` struct), a [`Reply`] of any
+/// kinds of content, or a `Result` of one of them.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot answer with `{Self}`",
+    label = "not an answer",
+    note = "return `String`, `Reply` or a `#[remit_sdk::data]` struct, or a `Result` of one with an error such as `Failure`",
+    note = "a list goes into a field of a struct: structured output is an object"
+)]
+pub trait Answer {
+    /// The schema of the structured output, where it is known.
+    const OUTPUT: Option<Shape> = None;
+
+    /// The answer as it goes to the host.
+    fn answer(self) -> Result<Reply, Failure>;
+}
+
+impl Answer for Reply {
+    fn answer(self) -> Result<Reply, Failure> {
+        Ok(self)
+    }
+}
+
+impl Answer for String {
+    fn answer(self) -> Result<Reply, Failure> {
+        Ok(Reply::new().text(self))
+    }
+}
+
+impl Answer for &str {
+    fn answer(self) -> Result<Reply, Failure> {
+        self.to_owned().answer()
+    }
+}
+
+impl<T: Answer, E: Into<Failure>> Answer for Result<T, E> {
+    const OUTPUT: Option<Shape> = T::OUTPUT;
+
+    fn answer(self) -> Result<Reply, Failure> {
+        self.map_err(Into::into)?.answer()
+    }
+}
+
+impl Reply {
+    /// An empty answer, to add to.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { structured: None, content: Vec::new() }
+    }
+
+    /// Structured output, and the same JSON as text for those who read only that.
+    pub fn structured(value: &impl Serialize) -> Result<Self, Failure> {
+        let json = serde_json::to_string(value).map_err(|error| Failure::Failed(error.to_string()))?;
+        Ok(Self { structured: Some(json.clone()), content: vec![Content::Text(json)] })
+    }
+
+    /// Adds text.
+    #[must_use]
+    pub fn text(self, text: impl Into<String>) -> Self {
+        self.with(Content::Text(text.into()))
+    }
+
+    /// Adds an image, with its media type such as `image/png`.
+    #[must_use]
+    pub fn image(self, data: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Self {
+        self.with(Content::Image(Media { data: data.into(), mime_type: mime_type.into() }))
+    }
+
+    /// Adds a sound, with its media type such as `audio/wav`.
+    #[must_use]
+    pub fn audio(self, data: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Self {
+        self.with(Content::Audio(Media { data: data.into(), mime_type: mime_type.into() }))
+    }
+
+    /// Adds a document.
+    #[must_use]
+    pub fn resource(self, document: Embedded) -> Self {
+        self.with(Content::Resource(document))
+    }
+
+    /// Adds the address of a document.
+    #[must_use]
+    pub fn link(self, uri: impl Into<String>, name: impl Into<String>) -> Self {
+        let link = Link { uri: uri.into(), name: name.into(), description: None, mime_type: None };
+        self.with(Content::ResourceLink(link))
+    }
+
+    /// Adds a piece of content.
+    #[must_use]
+    pub fn with(mut self, content: Content) -> Self {
+        self.content.push(content);
+        self
+    }
+}
+
+impl Default for Reply {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Failure {
+    /// What the agent is told.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        match self {
+            Self::InvalidInput(message) | Self::NotFound(message) | Self::Failed(message) => message,
+        }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::Failed(message)
+    }
+}
+
+impl From<&str> for Failure {
+    fn from(message: &str) -> Self {
+        Self::Failed(message.to_owned())
+    }
+}
+
+impl From<http::Error> for Failure {
+    fn from(error: http::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
