@@ -1,0 +1,294 @@
+//! `remit.toml` and the environment: what the operator decided for this home.
+//!
+//! The only place that reads environment variables. Every setting has a default that is safe; an unknown
+//! key is an error, so that a misspelt limit is not silently no limit. What the limits mean is decided
+//! where they are used.
+
+mod check;
+mod environment;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[cfg(test)]
+pub(crate) use self::environment::reference_is_to_be_written;
+pub use self::environment::{ENVIRONMENT, Variable, backtrace_wanted, home, log_filter, token};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The file in a home that holds all this.
+pub const FILE: &str = "remit.toml";
+
+/// All settings of one home.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Config {
+    /// Upper bounds on what a manifest may ask. Without a key: 10,000,000,000 fuel, 256 MiB, 120,000 ms, 100
+    /// requests.
+    pub ceilings: Limits,
+    /// What a call gets when its manifest asks for nothing. Without a key: 500,000,000 fuel, 64 MiB, 30,000 ms,
+    /// 20 requests.
+    pub defaults: Limits,
+    /// How calls share this machine.
+    pub runtime: RuntimeConfig,
+    /// Limits of outbound requests.
+    pub http: HttpConfig,
+    /// The HTTP door.
+    pub serve: ServeConfig,
+    /// Exceptions for one capability, by `publisher/slug`.
+    pub capability: BTreeMap<String, CapabilityConfig>,
+}
+
+/// What one call may spend.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Limits {
+    /// Units of work.
+    pub fuel: Option<u64>,
+    /// MiB of memory.
+    pub memory_mib: Option<u32>,
+    /// Milliseconds.
+    pub time_ms: Option<u32>,
+    /// Outbound requests.
+    pub http_requests: Option<u32>,
+}
+
+/// How calls share this machine.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct RuntimeConfig {
+    /// Calls that run at once; more wait.
+    pub calls: usize,
+    /// Calls of one capability that run at once.
+    pub calls_per_capability: usize,
+    /// Calls that wait; more are refused with `host/busy`.
+    pub queue: usize,
+}
+
+impl Default for RuntimeConfig {
+    fn default() -> Self {
+        Self { calls: 64, calls_per_capability: 16, queue: 256 }
+    }
+}
+
+/// Limits of outbound requests, for every capability.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct HttpConfig {
+    /// Time for DNS, in milliseconds.
+    pub dns_ms: u64,
+    /// Time for TCP and TLS, in milliseconds.
+    pub connect_ms: u64,
+    /// Time to the first byte of the answer, in milliseconds.
+    pub first_byte_ms: u64,
+    /// Time for the whole request, redirects included, in milliseconds.
+    pub request_ms: u64,
+    /// Redirects that are followed.
+    pub redirects: u8,
+    /// Bytes of a request's body after substitution.
+    pub request_bytes: usize,
+    /// Bytes of a response's body.
+    pub response_bytes: usize,
+    /// Requests of one capability at once.
+    pub concurrent: usize,
+    /// Requests of one capability in a minute.
+    pub per_minute: u32,
+}
+
+impl Default for HttpConfig {
+    fn default() -> Self {
+        Self {
+            dns_ms: 2_000,
+            connect_ms: 5_000,
+            first_byte_ms: 10_000,
+            request_ms: 30_000,
+            redirects: 3,
+            request_bytes: 1024 * 1024,
+            response_bytes: 5 * 1024 * 1024,
+            concurrent: 8,
+            per_minute: 300,
+        }
+    }
+}
+
+/// The HTTP door.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct ServeConfig {
+    /// `Host` values that are answered besides loopback names.
+    pub hosts: Vec<String>,
+    /// `Origin` values that are answered besides loopback ones.
+    pub origins: Vec<String>,
+    /// Sessions of legacy clients at once.
+    pub sessions: usize,
+    /// Requests a second from one client, on average.
+    pub requests_per_second: u32,
+    /// Bytes of a request's body.
+    pub body_bytes: usize,
+}
+
+impl Default for ServeConfig {
+    fn default() -> Self {
+        Self {
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            sessions: 256,
+            requests_per_second: 10_000,
+            body_bytes: 4 * 1024 * 1024,
+        }
+    }
+}
+
+impl Config {
+    /// Reads `remit.toml` of the home at `home`. Without one, everything is as it is by default.
+    pub fn load(home: &Path) -> Result<Self> {
+        let path = home.join(FILE);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+                return Err(Error::new(ErrorKind::Config, format!("`{}` is not UTF-8 text", path.display())));
+            }
+            Err(error) => return Err(Error { kind: ErrorKind::Config, ..Error::file(&path, &error) }),
+        };
+        let mut config = Self::parse(&text).map_err(|problem| problem.in_file(&path))?;
+        for exceptions in config.capability.values_mut() {
+            for file in &mut exceptions.http.ca {
+                *file = home.join(&file);
+            }
+        }
+        Ok(config)
+    }
+
+    fn parse(text: &str) -> Result<Self, check::Problem> {
+        let config: Self = toml::from_str(text).map_err(|error| check::Problem::of_parser(&error, text))?;
+        check::values(&config).map_err(|invalid| invalid.at_line_of(text))?;
+        Ok(config)
+    }
+}
+
+/// Exceptions for one capability: what self-hosted APIs need.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct CapabilityConfig {
+    /// Exceptions to the rules of `http`.
+    pub http: HttpExceptions,
+}
+
+/// Exceptions to the address and certificate rules, written by the operator for one capability.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct HttpExceptions {
+    /// Networks, as `10.1.0.0/16`, whose addresses this capability may reach although they are not public.
+    pub private: Vec<String>,
+    /// Where to connect instead of asking DNS: `"api.example.com:443" = "127.0.0.1:8443"`. TLS is still
+    /// verified for the name.
+    pub connect: BTreeMap<String, SocketAddr>,
+    /// PEM files of further certificate authorities. A relative path starts at the home.
+    pub ca: Vec<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_without_a_file_has_the_defaults() -> Result<(), Box<dyn std::error::Error>> {
+        let home = tempfile::tempdir()?;
+        assert_eq!(Config::load(home.path())?.runtime.calls, RuntimeConfig::default().calls);
+        Ok(())
+    }
+
+    #[test]
+    fn a_full_file_is_read() -> Result<(), Box<dyn std::error::Error>> {
+        let home = tempfile::tempdir()?;
+        let text = r#"
+            [ceilings]
+            fuel = 1_000_000
+            memory-mib = 32
+            [runtime]
+            calls = 4
+            [http]
+            redirects = 0
+            [serve]
+            hosts = ["remit.example.com"]
+            origins = ["https://console.example.com"]
+            [capability."acme/weather".http]
+            private = ["10.1.0.0/16", "fd00::/8"]
+            connect = { "api.example.com:443" = "127.0.0.1:8443" }
+            ca = ["ca.pem", "/etc/ca.pem"]
+        "#;
+        std::fs::write(home.path().join(FILE), text)?;
+        let config = Config::load(home.path())?;
+        assert_eq!((config.ceilings.fuel, config.ceilings.memory_mib), (Some(1_000_000), Some(32)));
+        assert_eq!((config.runtime.calls, config.runtime.queue), (4, RuntimeConfig::default().queue));
+        let http = &config.capability["acme/weather"].http;
+        assert_eq!(http.ca, [home.path().join("ca.pem"), PathBuf::from("/etc/ca.pem")]);
+        assert_eq!(http.connect["api.example.com:443"], "127.0.0.1:8443".parse()?);
+        Ok(())
+    }
+
+    #[test]
+    fn mistakes_name_file_line_and_fix() {
+        let cases = [
+            ("[ceiling]\n", "line 1: unknown key `ceiling`", Some("did you mean `ceilings`?")),
+            ("\n[ceilings]\nfule = 1\n", "line 3: unknown key `fule`", Some("did you mean `fuel`?")),
+            (
+                "[http]\nproxy = \"x\"\n",
+                "line 2: unknown key `proxy`",
+                Some(
+                    "the keys here are `dns-ms`, `connect-ms`, `first-byte-ms`, `request-ms`, `redirects`, \
+                     `request-bytes`, `response-bytes`, `concurrent`, `per-minute`",
+                ),
+            ),
+            ("[capability.\"acme/weather\".htpp]\n", "line 1: unknown key `htpp`", Some("did you mean `http`?")),
+            ("[runtime]\ncalls = \"many\"\n", "line 2: invalid type: string \"many\", expected usize", None),
+            ("[runtime]\ncalls = 0\n", "line 2: `runtime.calls` must be between 1 and 4096", None),
+            ("[http]\n\nredirects = 21\n", "line 3: `http.redirects` must be between 0 and 20", None),
+            ("[ceilings]\nmemory-mib = 5000\n", "line 2: `ceilings.memory-mib` must be between 1 and 4096", None),
+            (
+                "[ceilings]\nfuel = 10\n[defaults]\nfuel = 11\n",
+                "line 4: `defaults.fuel` is above `ceilings.fuel`",
+                None,
+            ),
+            (
+                "[capability.weather.http]\n",
+                "line 1: `capability.weather` is no capability's name",
+                Some("write [capability.\"publisher/slug\".http]"),
+            ),
+            (
+                "[capability.\"a/b\".http]\nprivate = [\"10.0.0.0\"]\n",
+                "line 2: `10.0.0.0` is no network",
+                Some("for example \"10.1.0.0/16\" or \"fd00::/8\""),
+            ),
+            (
+                "[capability.\"a/b\".http]\nprivate = [\"0.0.0.0/33\"]\n",
+                "line 2: `0.0.0.0/33` is no network",
+                Some("for example \"10.1.0.0/16\" or \"fd00::/8\""),
+            ),
+            (
+                "[capability.\"a/b\".http.connect]\n\"api.example.com\" = \"127.0.0.1:1\"\n",
+                "line 2: `api.example.com` is no host with a port",
+                Some("for example \"api.example.com:443\""),
+            ),
+            (
+                "[serve]\norigins = [\"example.com\"]\n",
+                "line 2: `example.com` is no origin",
+                Some("for example \"https://app.example.com\""),
+            ),
+            ("calls = \n", "line 1: string values must be quoted, expected literal string", None),
+        ];
+        for (text, message, hint) in cases {
+            let problem = match Config::parse(text) {
+                Ok(_) => panic!("accepted: {text}"),
+                Err(problem) => problem.in_file(Path::new("remit.toml")),
+            };
+            assert_eq!(problem.kind, ErrorKind::Config);
+            assert_eq!(problem.message, format!("`remit.toml` {message}"));
+            assert_eq!(problem.hint.as_deref(), hint, "{text}");
+        }
+    }
+}
