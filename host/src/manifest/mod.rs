@@ -1,0 +1,17 @@
+//! What a capability asks for.
+//!
+//! `types.rs` is the shape, `schema.rs` its JSON Schema, `parse.rs` reads it, and `rules/` holds what types
+//! cannot say. Reading and writing the manifest inside a component is `component/section.rs`; what an
+//! installer makes of it is `policy/`.
+
+mod hidden;
+mod parse;
+mod rules;
+mod schema;
+mod types;
+
+pub use hidden::is_hidden;
+pub use parse::{from_value, parse, parse_value};
+pub use rules::{Problem, check, check_name, verify, visible};
+pub use schema::json_schema;
+pub use types::{Http, Limits, Loop, Manifest, NamespaceName, Run, Runtime, ScheduleType, Secret, Tool};

@@ -1,0 +1,65 @@
+//! The tools of a manifest: how they are called, what they say of themselves, and that what they say does
+//! not contradict itself.
+
+use std::collections::BTreeSet;
+
+use super::super::{Manifest, Tool};
+use super::names::MAX_NAME;
+use super::offered::word;
+use super::text::{line, paragraphs};
+use super::{MAX_DESCRIPTION, MAX_TITLE, Problems, names, schemas, words};
+
+/// Agents choose badly among more, and a capability that has more is several.
+const MAX_TOOLS: usize = 128;
+
+pub(super) fn check(manifest: &Manifest, problems: &mut Problems) {
+    if manifest.tools.is_empty() {
+        problems.add("tools", "offer at least one tool");
+    }
+    if manifest.tools.len() > MAX_TOOLS {
+        problems.add("tools", format!("offer at most {MAX_TOOLS} tools"));
+    }
+    let mut seen = BTreeSet::new();
+    for (index, tool) in manifest.tools.iter().enumerate() {
+        let field = format!("tools[{index}]");
+        if !seen.insert(&tool.name) {
+            problems.add(format!("{field}.name"), format!("choose another name: `{}` is used twice", tool.name));
+        }
+        name(manifest, tool, &field, problems);
+        texts(tool, &field, problems);
+        behaviour(manifest, tool, &field, problems);
+        schemas::input(&tool.input_schema, &format!("{field}.inputSchema"), problems);
+        if let Some(schema) = &tool.output_schema {
+            schemas::output(schema, &format!("{field}.outputSchema"), problems);
+        }
+    }
+}
+
+/// Over MCP a tool is `<slug>__<tool>`, and clients take 64 characters.
+fn name(manifest: &Manifest, tool: &Tool, field: &str, problems: &mut Problems) {
+    problems.add_some(format!("{field}.name"), names::tool(&tool.name));
+    let exposed = manifest.slug.len() + "__".len() + tool.name.len();
+    if exposed > MAX_NAME {
+        let fix = format!("shorten it by {}: with the slug it may have {MAX_NAME} characters", exposed - MAX_NAME);
+        problems.add(format!("{field}.name"), fix);
+    }
+}
+
+fn texts(tool: &Tool, field: &str, problems: &mut Problems) {
+    if let Some(title) = &tool.title {
+        problems.add_some(format!("{field}.title"), line(title, MAX_TITLE));
+    }
+    problems.add_some(format!("{field}.description"), paragraphs(&tool.description, MAX_DESCRIPTION));
+    words(&tool.tags, &format!("{field}.tags"), problems);
+    words(&tool.keywords, &format!("{field}.keywords"), problems);
+}
+
+fn behaviour(manifest: &Manifest, tool: &Tool, field: &str, problems: &mut Problems) {
+    if tool.read_only && tool.destructive == Some(true) {
+        problems.add(format!("{field}.destructive"), "remove it: a tool that is `readOnly` destroys nothing");
+    }
+    if tool.run.kind != manifest.runtime {
+        let fix = format!("write \"{}\", as `runtime` says", word(manifest.runtime));
+        problems.add(format!("{field}.run.kind"), fix);
+    }
+}
