@@ -1,0 +1,75 @@
+//! The static gate: everything that must hold before a component is installed, and what it says about
+//! itself. It is run at build, at publish and again at install.
+
+use std::collections::BTreeSet;
+
+use super::imports::{TOOLS, check_imports};
+use super::scan::{Scan, scan};
+use super::section::read_manifest;
+use crate::error::{Error, ErrorKind, Result};
+use crate::manifest::{self, Manifest, NamespaceName};
+use crate::registry::Digest;
+
+/// What a component says, once everything that can be checked without running it holds.
+#[derive(Debug)]
+pub struct Report {
+    /// SHA-256 of the file.
+    pub digest: Digest,
+    /// Bytes of the file.
+    pub size: u64,
+    /// The embedded manifest. Its rules hold.
+    pub manifest: Manifest,
+    /// The interfaces it imports, such as `remit:capability/http@0.1.0`.
+    pub imports: Vec<String>,
+    /// The interfaces it exports.
+    pub exports: Vec<String>,
+    /// The namespaces that it imports; each is declared, or `log`.
+    pub namespaces: BTreeSet<NamespaceName>,
+    /// Custom sections by name, with their bytes, nested modules included.
+    pub custom_sections: Vec<(String, u64)>,
+    /// What is allowed and still worth a look.
+    pub warnings: Vec<String>,
+}
+
+/// Checks `bytes` and says what they are.
+pub fn inspect(bytes: &[u8]) -> Result<Report> {
+    let scan = scan(bytes)?;
+    require_tools(&scan)?;
+    let manifest = read_manifest(bytes)?;
+    manifest::verify(&manifest)?;
+    let namespaces = check_imports(&scan.imports, &manifest.uses)?;
+    let warnings = warnings(&scan, &manifest, &namespaces);
+    Ok(Report {
+        digest: scan.digest,
+        size: scan.size,
+        imports: scan.imports.into_iter().map(|import| import.name).collect(),
+        exports: scan.exports,
+        custom_sections: scan.custom_sections,
+        manifest,
+        namespaces,
+        warnings,
+    })
+}
+
+fn require_tools(scan: &Scan) -> Result<()> {
+    if scan.exports_tools {
+        return Ok(());
+    }
+    let message = format!("the component does not export `{TOOLS}`, so it has nothing to call");
+    Err(Error::new(ErrorKind::ComponentInvalid, message)
+        .hint("build it with the remit SDK, or against the world `remit:capability/capability@0.1.0`"))
+}
+
+fn warnings(scan: &Scan, manifest: &Manifest, imported: &BTreeSet<NamespaceName>) -> Vec<String> {
+    let unused = manifest
+        .uses
+        .iter()
+        .filter(|namespace| **namespace != NamespaceName::Log && !imported.contains(namespace))
+        .map(|namespace| format!("`uses` names `{}`, and the component does not import it", namespace.as_str()));
+    let unknown = scan
+        .exports
+        .iter()
+        .filter(|export| *export != TOOLS)
+        .map(|export| format!("it exports `{export}`, which this version of remit does not call"));
+    unused.chain(unknown).collect()
+}
