@@ -1,0 +1,161 @@
+//! The rows of grants and approvals: what people decided about an installed digest.
+
+use std::collections::BTreeMap;
+
+use rusqlite::Connection;
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error as ValueError, StrDeserializer};
+
+use super::Store;
+use super::failure::damaged;
+use super::installs::{Install, read_pin};
+use crate::error::{Error, ErrorKind, Result};
+use crate::manifest::NamespaceName;
+use crate::policy::{Approval, Grant};
+use crate::registry::{CapabilityName, Digest};
+
+impl Store {
+    /// Adds grants, as long as `name` is still pinned to the digest they were decided for.
+    pub(crate) fn add_grants(&self, name: &CapabilityName, digest: &Digest, grants: &[Grant]) -> Result<()> {
+        let (name, digest, grants) = (name.clone(), *digest, grants.to_vec());
+        self.write(move |connection| {
+            refuse_changed_pin(connection, &name, &digest)?;
+            insert(connection, &name, &digest, &grants)
+        })
+    }
+
+    /// Removes grants. One of a namespace itself takes the namespace's entries along. Gives how many rows
+    /// went.
+    pub(crate) fn remove_grants(&self, name: &CapabilityName, grants: &[Grant]) -> Result<usize> {
+        let (name, grants) = (name.clone(), grants.to_vec());
+        self.write(move |connection| {
+            let mut delete = connection.prepare_cached(
+                "DELETE FROM grants WHERE publisher = ?1 AND slug = ?2 AND namespace = ?3
+                 AND (?4 IS NULL OR entry = ?4)",
+            )?;
+            let mut removed = 0;
+            for grant in &grants {
+                removed +=
+                    delete.execute((&name.publisher, &name.slug, grant.namespace.as_str(), &grant.entry))?;
+            }
+            Ok(removed)
+        })
+    }
+
+    /// Adds approvals, as long as `name` is still pinned to the digest they were decided for. One for
+    /// the same host and place takes the place of the one that is there.
+    pub(crate) fn add_approvals(
+        &self,
+        name: &CapabilityName,
+        digest: &Digest,
+        approvals: &[Approval],
+    ) -> Result<()> {
+        let (name, digest, approvals) = (name.clone(), *digest, approvals.to_vec());
+        self.write(move |connection| {
+            refuse_changed_pin(connection, &name, &digest)?;
+            for approval in &approvals {
+                connection
+                    .prepare_cached(
+                        "INSERT INTO approvals
+                         (publisher, slug, digest, secret, source, host, port, place)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+                         ON CONFLICT DO UPDATE SET source = ?5",
+                    )?
+                    .execute((
+                        &name.publisher,
+                        &name.slug,
+                        digest.to_string(),
+                        &approval.secret,
+                        &approval.source,
+                        &approval.host,
+                        approval.port,
+                        approval.place.to_string(),
+                    ))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Removes every approval of one secret. Gives how many there were.
+    pub(crate) fn remove_approvals(&self, name: &CapabilityName, secret: &str) -> Result<usize> {
+        let (name, secret) = (name.clone(), secret.to_owned());
+        self.write(move |connection| {
+            Ok(connection
+                .prepare_cached("DELETE FROM approvals WHERE publisher = ?1 AND slug = ?2 AND secret = ?3")?
+                .execute((&name.publisher, &name.slug, &secret))?)
+        })
+    }
+}
+
+/// Adds what is stored for each of these installs.
+pub(super) fn read_into(connection: &Connection, installs: &mut BTreeMap<CapabilityName, Install>) -> Result<()> {
+    let mut statement = connection.prepare_cached(
+        "SELECT publisher, slug, namespace, entry FROM grants ORDER BY publisher, slug, namespace, entry",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let name = CapabilityName { publisher: row.get(0)?, slug: row.get(1)? };
+        let (namespace, entry): (String, String) = (row.get(2)?, row.get(3)?);
+        let namespace = read_namespace(&namespace)?;
+        let entry = Some(entry).filter(|entry| !entry.is_empty());
+        if let Some(install) = installs.get_mut(&name) {
+            install.grants.push(Grant { namespace, entry });
+        }
+    }
+    let mut statement = connection.prepare_cached(
+        "SELECT publisher, slug, secret, source, host, port, place FROM approvals
+         ORDER BY publisher, slug, secret, host, port, place",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let name = CapabilityName { publisher: row.get(0)?, slug: row.get(1)? };
+        let place: String = row.get(6)?;
+        let approval = Approval {
+            secret: row.get(2)?,
+            source: row.get(3)?,
+            host: row.get(4)?,
+            port: row.get(5)?,
+            place: place.parse().map_err(damaged)?,
+        };
+        if let Some(install) = installs.get_mut(&name) {
+            install.approvals.push(approval);
+        }
+    }
+    Ok(())
+}
+
+/// Adds grants of a digest that is installed.
+pub(super) fn insert(
+    connection: &Connection,
+    name: &CapabilityName,
+    digest: &Digest,
+    grants: &[Grant],
+) -> Result<()> {
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO grants (publisher, slug, digest, namespace, entry) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT DO NOTHING",
+    )?;
+    for grant in grants {
+        let entry = grant.entry.as_deref().unwrap_or_default();
+        insert.execute((&name.publisher, &name.slug, digest.to_string(), grant.namespace.as_str(), entry))?;
+    }
+    Ok(())
+}
+
+fn read_namespace(text: &str) -> Result<NamespaceName> {
+    let text: StrDeserializer<'_, ValueError> = text.into_deserializer();
+    NamespaceName::deserialize(text).map_err(damaged)
+}
+
+/// What a person decided about one digest must not be given to another one that came meanwhile.
+fn refuse_changed_pin(connection: &Connection, name: &CapabilityName, digest: &Digest) -> Result<()> {
+    match read_pin(connection, name)? {
+        Some((_, pinned)) if pinned == *digest => Ok(()),
+        _ => Err(Error::new(
+            ErrorKind::RegistryNotFound,
+            format!("`{name}` was replaced or removed by somebody else meanwhile; nothing was changed"),
+        )
+        .hint(format!("look at it with `remit show {name}`, then decide again"))),
+    }
+}
