@@ -1,0 +1,180 @@
+//! The decision of policy, and the receipt it gives.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use super::budget::budget;
+use super::declared::{OWN_CREDENTIALS, check_approval, declared_hosts};
+use super::{Budget, HostPattern};
+use crate::config::Config;
+use crate::manifest::{Manifest, NamespaceName, Secret};
+use crate::registry::Capability;
+
+/// One row of what the installer allowed an installed digest.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Grant {
+    /// The namespace.
+    pub namespace: NamespaceName,
+    /// What of it: for `http` a host pattern, or `ownCredentials`. `None` is the namespace itself.
+    pub entry: Option<String>,
+}
+
+/// An admin's word that one secret may go to one host, in one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    /// The name inside the capability: `{{NAME}}`.
+    pub secret: String,
+    /// The name of the stored value; often the same.
+    pub source: String,
+    /// Exact host name: approvals know no wildcards.
+    pub host: String,
+    /// Port at that host.
+    pub port: u16,
+    /// Where in the request it may stand.
+    pub place: Place,
+}
+
+/// Where in a request a secret may stand.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// In the value of this header field; the name is in lower case.
+    Header(String),
+    /// In the body.
+    Body,
+}
+
+/// The text is not such a place.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a place is `header:NAME`, in lower case, or `body`")]
+pub struct InvalidPlace;
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Header(name) => write!(formatter, "header:{name}"),
+            Self::Body => formatter.write_str("body"),
+        }
+    }
+}
+
+impl FromStr for Place {
+    type Err = InvalidPlace;
+
+    fn from_str(text: &str) -> Result<Self, InvalidPlace> {
+        match text.strip_prefix("header:") {
+            Some(name) if !name.is_empty() && !name.contains(|letter: char| letter.is_ascii_uppercase()) => {
+                Ok(Self::Header(name.to_owned()))
+            }
+            None if text == "body" => Ok(Self::Body),
+            _ => Err(InvalidPlace),
+        }
+    }
+}
+
+/// What one call may do: declared and granted. Only [`decide`] makes one.
+#[derive(Clone, Debug)]
+pub struct Granted {
+    capability: Arc<Capability>,
+    namespaces: BTreeSet<NamespaceName>,
+    http: Option<HttpGrant>,
+    secrets: Vec<SecretUse>,
+    budget: Budget,
+}
+
+/// What the `http` namespace may do for one capability.
+#[derive(Clone, Debug)]
+pub struct HttpGrant {
+    /// Hosts that are both declared and granted.
+    pub allow: Vec<HostPattern>,
+    /// Whether literal credentials of the guest's own may be sent.
+    pub own_credentials: bool,
+}
+
+/// One secret of the manifest with all its approvals. One without approvals is unusable.
+#[derive(Clone, Debug)]
+pub struct SecretUse {
+    /// The name inside the capability.
+    pub name: String,
+    /// Where it may go.
+    pub approvals: Vec<Approval>,
+}
+
+impl Granted {
+    /// The capability this is about.
+    #[must_use]
+    pub fn capability(&self) -> &Arc<Capability> {
+        &self.capability
+    }
+
+    /// The namespaces that exist for it.
+    #[must_use]
+    pub fn namespaces(&self) -> &BTreeSet<NamespaceName> {
+        &self.namespaces
+    }
+
+    /// What `http` may do, when it is granted.
+    #[must_use]
+    pub fn http(&self) -> Option<&HttpGrant> {
+        self.http.as_ref()
+    }
+
+    /// The secrets its manifest declares.
+    #[must_use]
+    pub fn secrets(&self) -> &[SecretUse] {
+        &self.secrets
+    }
+
+    /// What a call may spend.
+    #[must_use]
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+}
+
+/// Decides what a call of `capability` may do: what is declared and granted, under the operator's limits.
+///
+/// It cannot fail, only give less: what is granted or approved beyond the declaration counts for nothing.
+#[must_use]
+pub fn decide(capability: &Arc<Capability>, grants: &[Grant], approvals: &[Approval], config: &Config) -> Granted {
+    let manifest = &capability.manifest;
+    let is_granted = |namespace| grants.contains(&Grant { namespace, entry: None });
+    let mut namespaces: BTreeSet<_> =
+        manifest.uses.iter().copied().filter(|&namespace| is_granted(namespace)).collect();
+    namespaces.insert(NamespaceName::Log);
+    Granted {
+        http: namespaces.contains(&NamespaceName::Http).then(|| decide_http(manifest, grants)),
+        secrets: manifest.secrets.iter().map(|secret| decide_secret(manifest, secret, approvals)).collect(),
+        budget: budget(manifest.limits, config),
+        capability: Arc::clone(capability),
+        namespaces,
+    }
+}
+
+fn decide_http(manifest: &Manifest, grants: &[Grant]) -> HttpGrant {
+    let declared: Vec<_> = manifest.http.iter().flat_map(declared_hosts).collect();
+    let entries = || {
+        grants
+            .iter()
+            .filter(|grant| grant.namespace == NamespaceName::Http)
+            .filter_map(|grant| grant.entry.as_deref())
+    };
+    let allow = entries()
+        .filter_map(|entry| entry.parse().ok())
+        .filter(|granted| declared.iter().any(|declared| declared.covers(granted)));
+    HttpGrant {
+        allow: allow.collect(),
+        own_credentials: manifest.http.as_ref().is_some_and(|http| http.own_credentials)
+            && entries().any(|entry| entry == OWN_CREDENTIALS),
+    }
+}
+
+fn decide_secret(manifest: &Manifest, secret: &Secret, approvals: &[Approval]) -> SecretUse {
+    let declared =
+        |approval: &&Approval| approval.secret == secret.name && check_approval(manifest, approval).is_ok();
+    SecretUse { name: secret.name.clone(), approvals: approvals.iter().filter(declared).cloned().collect() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,15 @@
+//! What a call may do: declared ∩ granted, for this digest, under the operator's ceilings.
+//!
+//! Pure decisions over values that others read: no I/O, no clock. What comes out is a receipt,
+//! [`Granted`], that only this room makes and that the runtime, `egress` and `secrets` take.
+
+mod budget;
+mod declared;
+mod grant;
+mod hosts;
+
+pub use budget::{BUDGET_CEILING, Budget, DEFAULT_BUDGET, memory_ceiling};
+pub use declared::{OWN_CREDENTIALS, asks, check_approval, check_grant, same_grant};
+pub use grant::{Approval, Grant, Granted, HttpGrant, InvalidPlace, Place, SecretUse, decide};
+pub use hosts::{HTTPS_PORT, HostPattern, InvalidPattern};
+pub(crate) use hosts::{canonical_port, is_dns_name};
