@@ -1,0 +1,170 @@
+//! What one call sent, tried to send, or would have sent: one record an attempt, redirects included, written when
+//! the attempt begins, so that a call that is dropped in the middle still tells what it did.
+
+use std::time::Instant;
+
+use super::{Checked, Refusal, Target, Template};
+use crate::audit::RequestRecord;
+use crate::clock;
+use crate::error::ErrorKind;
+use crate::registry::Capability;
+
+/// The outcome of a request that was answered.
+const SENT: &str = "sent";
+
+/// The outcome of a request that a dry run did not send.
+pub const PLANNED: &str = "planned";
+
+/// Characters of a text that could not be read as a host: enough to recognise it.
+const UNREAD: usize = 100;
+
+/// Characters of a path: more belongs to data, not to addresses.
+const PATH: usize = 500;
+
+/// The requests of one call.
+#[derive(Debug)]
+pub struct Ledger {
+    budget: u32,
+    records: Vec<RequestRecord>,
+    begun: Instant,
+    hint: Option<String>,
+}
+
+impl Ledger {
+    /// For a call that may send `budget` requests.
+    #[must_use]
+    pub fn new(budget: u32) -> Self {
+        Self { budget, records: Vec::new(), begun: clock::monotonic(), hint: None }
+    }
+
+    /// All attempts, in order.
+    #[must_use]
+    pub fn requests(&self) -> &[RequestRecord] {
+        &self.records
+    }
+
+    /// All attempts, in order.
+    #[must_use]
+    pub fn into_requests(self) -> Vec<RequestRecord> {
+        self.records
+    }
+
+    /// In a dry run: the requests that were not sent.
+    #[must_use]
+    pub fn plan(&self) -> Vec<RequestRecord> {
+        self.records.iter().filter(|record| record.outcome == PLANNED).cloned().collect()
+    }
+
+    /// Bytes of bodies: sent and received.
+    #[must_use]
+    pub fn bytes(&self) -> (u64, u64) {
+        self.records.iter().fold((0, 0), |(out, back), record| (out + record.bytes_out, back + record.bytes_in))
+    }
+
+    /// What a person can do about the last refusal, if anything.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// Begins an attempt and takes it from the budget.
+    pub(super) fn begin(&mut self, template: &Template) -> Result<(), Refusal> {
+        self.begun = clock::monotonic();
+        let spent = self.records.len() >= self.budget as usize;
+        self.records.push(RequestRecord {
+            method: template.method.as_str().to_owned(),
+            authority: unread(&template.url),
+            path: String::new(),
+            address: None,
+            status: None,
+            // Stays when the call is dropped before the attempt ends.
+            outcome: ErrorKind::Cancelled.code().to_owned(),
+            bytes_out: 0,
+            bytes_in: 0,
+            secrets: Vec::new(),
+            time_ms: 0,
+        });
+        if spent { Err(Refusal::Budget(self.budget)) } else { Ok(()) }
+    }
+
+    /// Notes where the attempt goes.
+    pub(super) fn target(&mut self, target: &Target) {
+        self.note(|record| {
+            record.authority = target.authority();
+            record.path = target.url().path().chars().take(PATH).collect();
+        });
+    }
+
+    /// Notes what the attempt carries. Sizes are those of the template: that of a value is nobody's business.
+    pub(super) fn request(&mut self, request: &Checked<'_>, template: &Template) {
+        self.note(|record| {
+            record.secrets = request.secrets();
+            record.bytes_out = template.body.as_ref().map_or(0, Vec::len) as u64;
+        });
+    }
+
+    /// Notes what came back.
+    pub(super) fn note(&mut self, write: impl FnOnce(&mut RequestRecord)) {
+        if let Some(record) = self.records.last_mut() {
+            write(record);
+        }
+    }
+
+    /// Ends the attempt: it was answered.
+    pub(super) fn sent(&mut self) {
+        self.end(SENT);
+    }
+
+    /// Ends the attempt: it was planned only.
+    pub(super) fn planned(&mut self) {
+        self.end(PLANNED);
+    }
+
+    /// Ends the attempt with a refusal, and passes it on.
+    pub(super) fn refused(&mut self, refusal: Refusal, capability: &Capability) -> Refusal {
+        self.end(refusal.kind().code());
+        if let Some(record) = self.records.last_mut() {
+            self.hint = refusal.hint(capability, &record.authority);
+            if let Refusal::PrivateAddress(address) = refusal {
+                record.address = Some(address.to_string());
+            }
+        }
+        refusal
+    }
+
+    fn end(&mut self, outcome: &str) {
+        let time_ms = clock::monotonic().duration_since(self.begun).as_millis();
+        self.note(|record| {
+            outcome.clone_into(&mut record.outcome);
+            record.time_ms = u64::try_from(time_ms).unwrap_or(u64::MAX);
+        });
+    }
+}
+
+/// What a record shows of a URL that was not approved: something like its host, without user name, path and
+/// control characters.
+fn unread(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    host.chars().take(UNREAD).map(|letter| if letter.is_ascii_graphic() { letter } else { '?' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_shows_something_like_the_host() {
+        for (url, shown) in [
+            ("https://api.example.com/secret?path", "api.example.com"),
+            ("https://user:pass@api.example.com:8443/", "api.example.com:8443"),
+            ("javascript:alert(1)", "javascript:alert(1)"),
+            ("https://\u{430}pi\r\n.example.com/", "?pi??.example.com"),
+            ("", ""),
+        ] {
+            assert_eq!(unread(url), shown, "{url}");
+        }
+        assert_eq!(unread(&"a".repeat(10_000)).len(), UNREAD);
+    }
+}

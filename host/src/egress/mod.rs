@@ -1,0 +1,198 @@
+//! Outbound requests: the only room that opens a socket to the world.
+//!
+//! A request passes `approve` (is this URL a granted host?) and `check` (header fields, sizes, placeholders),
+//! which are pure; then `resolve` (one look-up; every address must pass `addresses`), the secrets'
+//! substitution, `dial` (exactly the checked addresses, TLS for the name) and `exchange`; and its answer the
+//! redactor. Each step takes what the one before it returned, so none can be skipped or done out of order: a
+//! name that is not granted is never looked up, and no secret is read for an address that is not public.
+//! A redirect starts again at the top, from what the guest wrote.
+//!
+//! Which hosts are granted and which secrets are approved is decided in `policy`.
+
+mod addresses;
+mod approve;
+mod dial;
+mod exceptions;
+mod exchange;
+mod gates;
+mod headers;
+mod ledger;
+mod redirect;
+mod refusal;
+mod request;
+mod resolve;
+mod response;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub use addresses::{InvalidNetwork, Network, public};
+pub use approve::{Target, approve};
+pub use dial::{Dialer, Socket, Stream, TcpDialer};
+pub use exceptions::Exceptions;
+pub use headers::{HEADER_BYTES, is_field_value, is_hosts_own};
+pub use ledger::{Ledger, PLANNED};
+pub use refusal::Refusal;
+pub use request::{Checked, Method, Template};
+pub use resolve::{Approved, BoxFuture, Resolver, SystemResolver};
+pub use response::Answer;
+
+use crate::clock;
+use crate::config::{Config, HttpConfig};
+use crate::error::{Error, ErrorKind, Result};
+use crate::policy::Granted;
+use crate::registry::CapabilityName;
+use crate::secrets::{CallSecrets, Redacted, Redactor, substitute};
+
+/// The way out of this host, for all capabilities.
+pub struct Egress {
+    resolver: Arc<dyn Resolver>,
+    dialer: Arc<dyn Dialer>,
+    limits: HttpConfig,
+    exceptions: BTreeMap<CapabilityName, Exceptions>,
+    no_exceptions: Exceptions,
+    gates: gates::Gates,
+}
+
+/// Who sends, and on whose terms: the same for all requests of one call.
+pub struct Sender<'a> {
+    /// What the capability may do.
+    pub granted: &'a Granted,
+    /// The secrets of this call.
+    pub secrets: &'a CallSecrets,
+    /// When the call must have ended.
+    pub deadline: Instant,
+    /// Nothing may change: unsafe methods are planned, not sent.
+    pub dry_run: bool,
+}
+
+/// What became of one attempt.
+enum Attempt {
+    Answered(Redacted<Answer>),
+    Redirected,
+}
+
+impl Egress {
+    /// The system's resolver and TCP, under the operator's limits and exceptions.
+    pub fn system(config: &Config) -> Result<Self> {
+        let mut exceptions = BTreeMap::new();
+        for (name, settings) in &config.capability {
+            let key: CapabilityName = name.parse().map_err(|why| {
+                Error::new(ErrorKind::Config, format!("`capability.\"{name}\"` is no capability: {why}"))
+            })?;
+            exceptions.insert(key, Exceptions::read(name, &settings.http)?);
+        }
+        Self::new(Arc::new(SystemResolver), Arc::new(TcpDialer), config.http, exceptions)
+    }
+
+    /// Any resolver and dialer: tests bring their own.
+    pub fn new(
+        resolver: Arc<dyn Resolver>,
+        dialer: Arc<dyn Dialer>,
+        limits: HttpConfig,
+        exceptions: BTreeMap<CapabilityName, Exceptions>,
+    ) -> Result<Self> {
+        let no_exceptions = Exceptions::none()?;
+        Ok(Self { resolver, dialer, limits, exceptions, no_exceptions, gates: gates::Gates::new(&limits) })
+    }
+
+    /// Sends one request of a call, follows its redirects, and gives the redacted answer. Every attempt is in
+    /// `ledger`, whatever becomes of it.
+    pub async fn send(
+        &self,
+        sender: &Sender<'_>,
+        template: Template,
+        ledger: &mut Ledger,
+    ) -> Result<Redacted<Answer>, Refusal> {
+        let left = sender.deadline.saturating_duration_since(clock::monotonic());
+        let asked = template.timeout.unwrap_or(left);
+        let time = left.min(asked).min(Duration::from_millis(self.limits.request_ms));
+        match tokio::time::timeout(time, self.follow(sender, template, ledger)).await {
+            Ok(result) => result,
+            Err(_) => Err(ledger.refused(Refusal::Timeout, sender.granted.capability())),
+        }
+    }
+
+    /// One attempt after the other, from the first URL to the answer.
+    async fn follow(
+        &self,
+        sender: &Sender<'_>,
+        mut template: Template,
+        ledger: &mut Ledger,
+    ) -> Result<Redacted<Answer>, Refusal> {
+        let capability = sender.granted.capability();
+        let mut came_from = None;
+        for _ in 0..=self.limits.redirects {
+            let attempt = match ledger.begin(&template) {
+                Ok(()) => self.attempt(sender, &mut template, &mut came_from, ledger).await,
+                Err(refusal) => Err(refusal),
+            };
+            match attempt {
+                Ok(Attempt::Answered(answer)) => return Ok(answer),
+                Ok(Attempt::Redirected) => {}
+                Err(refusal) => return Err(ledger.refused(refusal, capability)),
+            }
+        }
+        let refusal = Refusal::RedirectRefused(format!("more than {} in a row", self.limits.redirects));
+        Err(ledger.refused(refusal, capability))
+    }
+
+    /// One attempt, from the URL to the answer or to the next URL, which is then in `template`.
+    async fn attempt(
+        &self,
+        sender: &Sender<'_>,
+        template: &mut Template,
+        came_from: &mut Option<Target>,
+        ledger: &mut Ledger,
+    ) -> Result<Attempt, Refusal> {
+        let granted = sender.granted;
+        let capability = &granted.capability().name;
+        let grant = granted.http().ok_or_else(|| Refusal::HostNotAllowed(String::new()))?;
+        let exceptions = self.exceptions.get(capability).unwrap_or(&self.no_exceptions);
+
+        let target = approve(&template.url, &grant.allow)?;
+        ledger.target(&target);
+        let here = target.clone();
+        if came_from.as_ref().is_some_and(|from| from.authority() != here.authority()) {
+            redirect::cross(template, &here, granted.secrets());
+        }
+        let request = request::check(target, template, grant, granted.secrets(), &self.limits)?;
+        ledger.request(&request, template);
+        if sender.dry_run && !template.method.is_safe() {
+            ledger.planned();
+            return Ok(Attempt::Answered(Redactor::default().redact(Answer::planned())));
+        }
+
+        let _turn = self.gates.enter(capability, clock::monotonic()).await?;
+        let approved = resolve::resolve(request, exceptions, &*self.resolver, millis(self.limits.dns_ms)).await?;
+        let secrets = sender.secrets.opened().map_err(Refusal::Vault)?;
+        let prepared = substitute(approved, &secrets.set, self.limits.request_bytes)?;
+        let dialled =
+            dial::dial(prepared, &*self.dialer, exceptions.tls(), millis(self.limits.connect_ms)).await?;
+        ledger.note(|record| record.address = Some(dialled.address().to_string()));
+        let mut bytes_in = 0;
+        let received = exchange::exchange(dialled, &self.limits, &mut bytes_in).await;
+        ledger.note(|record| record.bytes_in = bytes_in);
+        let received = received?;
+        ledger.note(|record| record.status = Some(received.status.as_u16()));
+
+        if let Some(location) = received.location() {
+            if secrets.redactor.finds(location.as_bytes()) {
+                return Err(Refusal::RedirectRefused("its `Location` holds a secret".to_owned()));
+            }
+            redirect::follow(template, &here, received.status, location)?;
+            *came_from = Some(here);
+            ledger.sent();
+            return Ok(Attempt::Redirected);
+        }
+        ledger.sent();
+        Ok(Attempt::Answered(secrets.redactor.redact(received.into_answer(template.method))))
+    }
+}
+
+fn millis(number: u64) -> Duration {
+    Duration::from_millis(number)
+}
