@@ -1,0 +1,144 @@
+//! What is remembered of a call: one record, with a child per outbound request.
+//!
+//! Decides when a record is written: that of a call that may change something before its guest runs, that
+//! of any other within 50 ms of its end, off the call's path. Every record ends: a call that is dropped is
+//! `aborted`, and so is one whose process died. It does not decide what may be in a record: texts come here
+//! redacted.
+
+pub(crate) mod id;
+mod record;
+
+use std::time::Duration;
+
+pub use record::{Audit, OpenRecord};
+
+/// The outcome of a call that answered.
+pub const OK: &str = "ok";
+
+/// The outcome of a call that has not ended.
+pub const RUNNING: &str = "running";
+
+/// The outcome of a call that was dropped, or whose process died.
+pub const ABORTED: &str = "aborted";
+
+/// What one call spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Units of work.
+    pub fuel: u64,
+    /// The most memory it held at once, in bytes.
+    pub memory_peak: u64,
+    /// Wall-clock time from the request to the answer.
+    pub time: Duration,
+    /// Calls into the host.
+    pub host_calls: u64,
+    /// Outbound requests, redirects included.
+    pub requests: u32,
+    /// Bytes sent and received by them.
+    pub bytes_out: u64,
+    /// Bytes received by them.
+    pub bytes_in: u64,
+}
+
+/// One outbound request as it is recorded: sent, refused, or planned in a dry run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestRecord {
+    /// `GET`, `POST` and so on.
+    pub method: String,
+    /// The host and port asked for, or the text that could not be read as one, capped.
+    pub authority: String,
+    /// The path, without the query: queries carry data.
+    pub path: String,
+    /// The address that was dialled.
+    pub address: Option<String>,
+    /// The status that came back.
+    pub status: Option<u16>,
+    /// `sent`, `planned`, or the code of the error.
+    pub outcome: String,
+    /// Bytes of the body sent.
+    pub bytes_out: u64,
+    /// Bytes of the body received.
+    pub bytes_in: u64,
+    /// Names of the secrets that were put in.
+    pub secrets: Vec<String>,
+    /// Milliseconds it took.
+    pub time_ms: u64,
+}
+
+/// What is known when a call begins.
+#[derive(Clone, Debug)]
+pub struct CallStart {
+    /// Who calls.
+    pub principal: String,
+    /// `publisher/slug`, as it was asked for.
+    pub capability: String,
+    /// The tool's name, as it was asked for.
+    pub tool: String,
+    /// The pinned digest, once it is known.
+    pub digest: Option<crate::registry::Digest>,
+    /// Nothing may change.
+    pub dry_run: bool,
+    /// The tool may change something: its record is on disk before its guest runs.
+    pub can_change: bool,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug)]
+pub struct CallEnd {
+    /// `None` for an answer.
+    pub error: Option<crate::error::ErrorKind>,
+    /// For the operator: message and detail of the error, redacted.
+    pub detail: Option<String>,
+    /// What it spent.
+    pub usage: Usage,
+    /// Its outbound requests, in order.
+    pub requests: Vec<RequestRecord>,
+    /// What the guest logged, redacted, as `level: message` lines.
+    pub log: Vec<String>,
+}
+
+/// Which records to list.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    /// Only this record.
+    pub id: Option<String>,
+    /// Only of this capability.
+    pub capability: Option<String>,
+    /// Only of this tool.
+    pub tool: Option<String>,
+    /// Only with this outcome: `ok`, `running`, `aborted`, or the code of an error.
+    pub outcome: Option<String>,
+    /// Only since this time, in milliseconds since 1970.
+    pub since_ms: Option<i64>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// One record as it is listed.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Its id: sorts by time.
+    pub id: String,
+    /// When it began, in milliseconds since 1970.
+    pub started_at: i64,
+    /// Who called.
+    pub principal: String,
+    /// `publisher/slug`.
+    pub capability: String,
+    /// The tool.
+    pub tool: String,
+    /// The digest that ran, as text.
+    pub digest: Option<String>,
+    /// Nothing could change.
+    pub dry_run: bool,
+    /// `ok`, `running`, `aborted`, or the code of an error.
+    pub outcome: String,
+    /// For the operator.
+    pub detail: Option<String>,
+    /// What it spent.
+    pub usage: Usage,
+    /// Its outbound requests.
+    pub requests: Vec<RequestRecord>,
+    /// What the guest logged.
+    pub log: Vec<String>,
+}
