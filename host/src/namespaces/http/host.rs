@@ -1,0 +1,42 @@
+//! The functions of the interface.
+
+use wasmtime::StoreContextMut;
+use wasmtime::component::Linker;
+
+use super::wire;
+use crate::egress::{Refusal, Sender};
+use crate::runtime::{State, Stop, charge, http};
+
+/// The interface of the contract.
+pub(in crate::namespaces) const INTERFACE: &str = "remit:capability/http@0.1.0";
+
+/// Puts the namespace's functions into a linker.
+pub(in crate::namespaces) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    linker.instance(INTERFACE)?.func_wrap(
+        "send",
+        |store: StoreContextMut<'_, State>, (request,): (http::Request,)| {
+            send(store, request).map(|answer| (answer,))
+        },
+    )
+}
+
+fn send(
+    mut store: StoreContextMut<'_, State>,
+    request: http::Request,
+) -> wasmtime::Result<Result<http::Response, http::Error>> {
+    charge(&mut store, wire::size(&request))?;
+    let State { granted, lease, http, dry_run, .. } = store.data_mut();
+    let sender = Sender { granted, secrets: &http.secrets, deadline: lease.deadline, dry_run: *dry_run };
+    let sent = http.io.block_on(async {
+        tokio::select! {
+            () = lease.cancel.cancelled() => None,
+            sent = http.egress.send(&sender, wire::template(request), &mut http.ledger) => Some(sent),
+        }
+    });
+    match sent {
+        None => Err(Stop::Cancelled.into()),
+        Some(Ok(answer)) => Ok(Ok(wire::response(answer))),
+        Some(Err(Refusal::Budget(_))) => Err(Stop::Egress.into()),
+        Some(Err(refusal)) => Ok(Err(wire::error(&refusal))),
+    }
+}

@@ -1,0 +1,57 @@
+//! The `http` namespace: the guest's side of a request.
+//!
+//! It carries what the guest wrote to `egress` and what came back to the guest. Whether a request may leave,
+//! where a secret may stand and what is kept of an answer is decided there.
+
+mod host;
+mod wire;
+
+use std::sync::Arc;
+
+use crate::audit::RequestRecord;
+use crate::egress::{Egress, Ledger};
+use crate::policy::Granted;
+use crate::secrets::{CallSecrets, Redactor, Vault};
+
+pub(super) use host::{INTERFACE, link};
+
+/// What one call holds of it.
+pub struct Http {
+    egress: Arc<Egress>,
+    secrets: CallSecrets,
+    ledger: Ledger,
+    /// Where requests wait for the network; the guest's own thread waits for them.
+    io: tokio::runtime::Handle,
+}
+
+impl Http {
+    /// For one call. Must be made on a thread of the I/O runtime.
+    #[must_use]
+    pub fn new(egress: Arc<Egress>, vault: Arc<Vault>, granted: &Granted) -> Self {
+        let owner = granted.clone();
+        Self {
+            egress,
+            secrets: CallSecrets::new(granted, move || vault.open(&owner)),
+            ledger: Ledger::new(granted.budget().http_requests),
+            io: tokio::runtime::Handle::current(),
+        }
+    }
+
+    /// Searches for the secrets that this call had in its hands, if it had any.
+    #[must_use]
+    pub fn redactor(&self) -> Option<&Redactor> {
+        self.secrets.redactor()
+    }
+
+    /// What a person can do about the last refusal.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        self.ledger.hint()
+    }
+
+    /// Every attempt, in order.
+    #[must_use]
+    pub fn requests(&self) -> &[RequestRecord] {
+        self.ledger.requests()
+    }
+}

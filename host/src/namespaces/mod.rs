@@ -1,0 +1,47 @@
+//! What a guest can reach: one row per namespace.
+//!
+//! Linking walks the table and links only what is granted, so an import that is not granted does not exist
+//! for that instance. What a namespace may do is decided by `policy`; doing it is the namespace's own room.
+
+pub mod http;
+pub mod log;
+
+use wasmtime::component::Linker;
+
+use crate::manifest::NamespaceName;
+use crate::policy::Granted;
+use crate::runtime::State;
+
+/// One host service.
+pub struct Namespace {
+    /// The one word for it.
+    pub name: NamespaceName,
+    /// The interface of the contract, with its version.
+    pub interface: &'static str,
+    /// Puts its functions into a linker.
+    link: fn(&mut Linker<State>) -> wasmtime::Result<()>,
+}
+
+/// Every namespace this host offers.
+pub const NAMESPACES: &[Namespace] = &[
+    Namespace { name: NamespaceName::Http, interface: http::INTERFACE, link: http::link },
+    Namespace { name: NamespaceName::Log, interface: log::INTERFACE, link: log::link },
+];
+
+/// The namespace behind an import, if this host offers it. Names are compared whole: a near miss in name or
+/// version is another interface.
+#[must_use]
+pub fn of_interface(interface: &str) -> Option<NamespaceName> {
+    NAMESPACES.iter().find(|namespace| namespace.interface == interface).map(|namespace| namespace.name)
+}
+
+/// A linker that holds what is granted and nothing else.
+pub fn linker(engine: &wasmtime::Engine, granted: &Granted) -> wasmtime::Result<Linker<State>> {
+    let mut linker = Linker::new(engine);
+    for namespace in NAMESPACES {
+        if granted.namespaces().contains(&namespace.name) {
+            (namespace.link)(&mut linker)?;
+        }
+    }
+    Ok(linker)
+}

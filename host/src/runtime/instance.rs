@@ -1,0 +1,213 @@
+//! One guest, from a place to run to what it left behind.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
+
+use super::budget::{Lease, Limiter, Meter, Stop};
+use super::loader::{Linked, Loader};
+use super::threads::{Threads, demote};
+use super::ticker::Ticker;
+use super::{Admission, Engine, State, tools};
+use crate::error::{Error, ErrorKind, Result};
+use crate::namespaces::{http::Http, log::Log};
+use crate::policy::Granted;
+
+/// Bytes that one call between guest and host may lift, strings and lists together.
+const LIFT_BYTES: usize = 8 * 1024 * 1024;
+
+/// Ticks after which a guest counts as a long one: 100 ms. Most tools have answered by then, whatever their
+/// language; those that have not can wait for others.
+const LONG_TICKS: u32 = 10;
+
+/// Runs guests.
+pub struct Runtime {
+    engine: Engine,
+    loader: Loader,
+    admission: Admission,
+    threads: Threads,
+    ticker: Arc<Ticker>,
+}
+
+/// What a guest is called with.
+pub struct GuestCall {
+    /// What policy decided.
+    pub granted: Granted,
+    /// The call itself.
+    pub call: tools::ToolCall,
+    /// Until when, and for whom.
+    pub lease: Lease,
+    /// The namespaces' state.
+    pub http: Http,
+    /// The namespaces' state.
+    pub log: Log,
+}
+
+/// What a guest left behind.
+pub struct Finished {
+    /// Its answer, or why there is none.
+    pub outcome: Result<Result<tools::Reply, tools::Failure>>,
+    /// What it spent.
+    pub spent: Spent,
+    /// Its requests and what they brought.
+    pub http: Option<Http>,
+    /// What it logged.
+    pub log: Log,
+}
+
+/// What a guest spent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spent {
+    /// Units of work.
+    pub fuel: u64,
+    /// The most memory held at once, in bytes.
+    pub memory_peak: usize,
+    /// Calls into the host.
+    pub host_calls: u64,
+}
+
+impl Finished {
+    fn never_ran(error: Error) -> Self {
+        Self { outcome: Err(error), spent: Spent::default(), http: None, log: Log::default() }
+    }
+}
+
+impl Runtime {
+    /// A runtime over loaded code.
+    pub fn new(engine: Engine, loader: Loader, admission: Admission) -> Result<Self> {
+        let ticker = Arc::new(Ticker::start(&engine)?);
+        Ok(Self { engine, loader, admission, threads: Threads::default(), ticker })
+    }
+
+    /// Compiles ahead of the first call.
+    pub fn loader(&self) -> &Loader {
+        &self.loader
+    }
+
+    /// Runs one guest. When this future is dropped the guest is stopped.
+    pub async fn run(&self, call: GuestCall) -> Finished {
+        let _stop_when_dropped = call.lease.cancel.clone().drop_guard();
+        let permit = match self.admission.enter(&call.granted.capability().name, &call.lease).await {
+            Ok(permit) => permit,
+            Err(error) => return Finished::never_ran(error),
+        };
+        let linked = match self.load(&call).await {
+            Ok(linked) => linked,
+            Err(error) => return Finished::never_ran(error),
+        };
+        let (send, receive) = oneshot::channel();
+        let engine = self.engine.clone();
+        let ticker = self.ticker.clone();
+        let started = self.threads.run(move || {
+            let ticking = ticker.run();
+            let finished = fenced(|| execute(&engine, &linked, call));
+            drop(ticking);
+            // Before the answer, so that the caller's next call finds the place free.
+            drop(permit);
+            // Nobody listens when the call was dropped meanwhile.
+            let _ = send.send(finished);
+        });
+        if let Err(error) = started {
+            let busy = Error::new(ErrorKind::Busy, "the system gives no more threads, try again later");
+            return Finished::never_ran(busy.detail(error));
+        }
+        receive
+            .await
+            .unwrap_or_else(|_| Finished::never_ran(Error::internal("a guest's thread ended without a word")))
+    }
+
+    async fn load(&self, call: &GuestCall) -> Result<Arc<Linked>> {
+        tokio::select! {
+            biased;
+            linked = self.loader.load(&call.granted) => linked,
+            () = call.lease.cancel.cancelled() => Err(stopped(Stop::Cancelled)),
+            () = tokio::time::sleep_until(call.lease.deadline.into()) => Err(stopped(Stop::Time)),
+        }
+    }
+}
+
+/// A panic of the host is one failed call, not a dead process.
+fn fenced(run: impl FnOnce() -> Finished) -> Finished {
+    catch_unwind(AssertUnwindSafe(run))
+        .unwrap_or_else(|_panic| Finished::never_ran(Error::internal("the host failed while the guest ran")))
+}
+
+fn execute(engine: &Engine, linked: &Linked, call: GuestCall) -> Finished {
+    let budget = call.granted.budget();
+    let state = State {
+        limiter: Limiter::new(budget.memory_bytes),
+        meter: Meter::default(),
+        lease: call.lease.clone(),
+        granted: call.granted,
+        dry_run: call.call.context.dry_run,
+        http: call.http,
+        log: call.log,
+    };
+    let mut store = Store::new(engine.raw(), state);
+    store.limiter(|state| &mut state.limiter);
+    store.set_hostcall_fuel(LIFT_BYTES);
+    store.set_epoch_deadline(1);
+    let mut ticks = 0;
+    store.epoch_deadline_callback(move |store| {
+        store.data().lease.check()?;
+        ticks += 1;
+        if ticks == LONG_TICKS {
+            demote();
+        }
+        Ok(UpdateDeadline::Continue(1))
+    });
+    let outcome = store.set_fuel(budget.fuel).and_then(|()| enter(&mut store, linked, &call.call));
+    let fuel = budget.fuel.saturating_sub(store.get_fuel().unwrap_or(0));
+    let state = store.into_data();
+    let spent = Spent { fuel, memory_peak: state.limiter.peak(), host_calls: state.meter.host_calls() };
+    let outcome = outcome.map_err(|error| why_stopped(&error, &state.limiter));
+    Finished { outcome, spent, http: Some(state.http), log: state.log }
+}
+
+fn enter(
+    store: &mut Store<State>,
+    linked: &Linked,
+    call: &tools::ToolCall,
+) -> wasmtime::Result<Result<tools::Reply, tools::Failure>> {
+    // The guest's start function already runs here, under the same budget.
+    let instance = linked.instantiate(&mut *store)?;
+    instance.remit_capability_tools().call_call(store, call)
+}
+
+fn stopped(stop: Stop) -> Error {
+    Error::new(stop.kind(), format!("the call {stop}"))
+}
+
+/// The reason a guest has no answer. A trap after the limiter said no is about memory: guests cannot do
+/// without what they asked for.
+fn why_stopped(error: &wasmtime::Error, limiter: &Limiter) -> Error {
+    if let Some(stop) = error.downcast_ref::<Stop>() {
+        return stopped(*stop);
+    }
+    let trap = error.downcast_ref::<Trap>();
+    if trap == Some(&Trap::OutOfFuel) {
+        return stopped(Stop::Fuel);
+    }
+    if limiter.refused() {
+        return Error::new(ErrorKind::Memory, "the call asked for more memory than it may have");
+    }
+    if error.is::<PoolConcurrencyLimitError>() {
+        return Error::new(ErrorKind::Busy, "too many calls run at once, try again later");
+    }
+    Error::new(ErrorKind::Trap, format!("the guest stopped: {}", what_happened(trap))).detail(format!("{error:#}"))
+}
+
+/// What a trap means for whoever called. The engine's own words are in the record.
+fn what_happened(trap: Option<&Trap>) -> &'static str {
+    match trap {
+        Some(Trap::UnreachableCodeReached) => "it gave up, as programs do that panic",
+        Some(Trap::StackOverflow) => "its stack overflowed",
+        Some(Trap::MemoryOutOfBounds | Trap::TableOutOfBounds) => "it reached beyond its memory",
+        Some(Trap::IntegerDivisionByZero | Trap::IntegerOverflow | Trap::BadConversionToInteger) => {
+            "it computed what has no result"
+        }
+        _ => "it broke the rules of its interface",
+    }
+}

@@ -1,0 +1,173 @@
+//! From a digest to code that can be instantiated: read, verified, compiled once, linked once.
+//!
+//! What is linked is what is granted: the same code under other grants is another entry.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::OnceCell;
+use tokio::task::block_in_place;
+use wasmtime::component::Component;
+
+use super::bindings::CapabilityPre;
+use super::cache::Sealed;
+use super::{CompiledCache, Compiler, Engine, State};
+use crate::error::{Error, ErrorKind, Result};
+use crate::manifest::NamespaceName;
+use crate::namespaces;
+use crate::policy::Granted;
+use crate::registry::{Artifacts, Digest};
+
+/// Code that is kept ready in memory, in bytes of compiled code: a dozen interpreters, or thousands of
+/// small capabilities. Beyond it the least recently used goes.
+const READY_BYTES: usize = 512 * 1024 * 1024;
+
+/// Loads code and keeps it ready.
+pub struct Loader {
+    engine: Engine,
+    artifacts: Artifacts,
+    cache: CompiledCache,
+    compiler: Compiler,
+    ready: Mutex<Ready>,
+}
+
+/// Code with its imports linked, for one set of namespaces.
+pub(super) type Linked = CapabilityPre<State>;
+
+type Key = (Digest, BTreeSet<NamespaceName>);
+
+#[derive(Default)]
+struct Ready {
+    cells: HashMap<Key, Slot>,
+    uses: u64,
+}
+
+struct Slot {
+    cell: Arc<OnceCell<Loaded>>,
+    last_use: u64,
+}
+
+#[derive(Clone)]
+struct Loaded {
+    linked: Arc<Linked>,
+    bytes: usize,
+}
+
+impl Loader {
+    /// A loader over one home's files.
+    #[must_use]
+    pub fn new(engine: Engine, artifacts: Artifacts, cache: CompiledCache, compiler: Compiler) -> Self {
+        Self { engine, artifacts, cache, compiler, ready: Mutex::default() }
+    }
+
+    /// The code of a granted capability with its namespaces linked. Callers that come together share one load.
+    pub(super) async fn load(&self, granted: &Granted) -> Result<Arc<Linked>> {
+        let digest = granted.capability().digest;
+        let cell = self.cell((digest, granted.namespaces().clone()));
+        if let Some(loaded) = cell.get() {
+            return Ok(loaded.linked.clone());
+        }
+        let loaded = cell.get_or_try_init(|| self.link(&digest, granted)).await?;
+        let linked = loaded.linked.clone();
+        self.make_room();
+        Ok(linked)
+    }
+
+    /// Compiles ahead of the first call, so that an installer waits and an agent does not, and so that what
+    /// cannot be compiled is not installed.
+    pub async fn prepare(&self, bytes: &[u8]) -> Result<()> {
+        self.code(&Digest::of(bytes), bytes).await.map(drop)
+    }
+
+    async fn link(&self, digest: &Digest, granted: &Granted) -> Result<Loaded> {
+        let component = self.component(digest).await?;
+        let linker = namespaces::linker(self.engine.raw(), granted)
+            .map_err(|error| Error::internal("the namespaces do not link").detail(error))?;
+        let bytes = component.image_range();
+        let bytes = (bytes.end as usize).saturating_sub(bytes.start as usize);
+        let pre =
+            linker.instantiate_pre(&component).map_err(|error| self.unlinked(&component, granted, &error))?;
+        let linked = CapabilityPre::new(pre).map_err(|error| {
+            Error::new(ErrorKind::ComponentInvalid, "the component does not export the `tools` interface")
+                .detail(error)
+        })?;
+        Ok(Loaded { linked: Arc::new(linked), bytes })
+    }
+
+    /// Why an import finds nothing: its namespace is not granted, or has no such function.
+    fn unlinked(&self, component: &Component, granted: &Granted, error: &wasmtime::Error) -> Error {
+        let name = &granted.capability().name;
+        let missing = component
+            .component_type()
+            .imports(self.engine.raw())
+            .filter_map(|(import, _)| namespaces::of_interface(import))
+            .find(|namespace| !granted.namespaces().contains(namespace));
+        let (kind, message, hint) = match missing {
+            Some(namespace) => (
+                ErrorKind::NotAllowed,
+                format!("`{name}` needs the namespace `{}`, which is not granted", namespace.as_str()),
+                format!("remit grant {name} {}", namespace.as_str()),
+            ),
+            None => (
+                ErrorKind::ImportNotDeclared,
+                format!("`{name}` imports a function that this version of remit does not offer"),
+                "build it with the SDK of this version of remit".to_owned(),
+            ),
+        };
+        Error::new(kind, message).hint(hint).detail(format!("{error:#}"))
+    }
+
+    async fn component(&self, digest: &Digest) -> Result<Component> {
+        // The bytes are hashed on every load, also when compiled code is at hand: the pin is the component.
+        // Reading, hashing and mapping megabytes is no work for a thread that does I/O.
+        let bytes = block_in_place(|| self.artifacts.read(digest))?;
+        let sealed = self.code(digest, &bytes).await?;
+        // SAFETY: `Sealed` is code that this home's own compiler made, under a key that only it has.
+        #[expect(unsafe_code, reason = "loading compiled code; the seal is checked by its type")]
+        let component = block_in_place(|| unsafe { Component::deserialize(self.engine.raw(), sealed.code()) });
+        component.map_err(|error| does_not_fit(&error))
+    }
+
+    async fn code(&self, digest: &Digest, bytes: &[u8]) -> Result<Sealed> {
+        let compatibility = self.engine.compatibility();
+        match block_in_place(|| self.cache.get(digest, &compatibility)) {
+            Some(sealed) => Ok(sealed),
+            None => {
+                let code = self.compiler.compile(bytes).await?;
+                Ok(block_in_place(|| self.cache.put(digest, &compatibility, code)))
+            }
+        }
+    }
+
+    fn cell(&self, key: Key) -> Arc<OnceCell<Loaded>> {
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        ready.uses += 1;
+        let last_use = ready.uses;
+        let slot = ready.cells.entry(key).or_insert_with(|| Slot { cell: Arc::default(), last_use });
+        slot.last_use = last_use;
+        slot.cell.clone()
+    }
+
+    fn make_room(&self) {
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let loaded = |slot: &Slot| slot.cell.get().map_or(0, |loaded| loaded.bytes);
+        let mut total: usize = ready.cells.values().map(loaded).sum();
+        while total > READY_BYTES {
+            let oldest = ready
+                .cells
+                .iter()
+                .filter(|(_, slot)| slot.cell.initialized())
+                .min_by_key(|(_, slot)| slot.last_use);
+            let Some((key, slot)) = oldest.map(|(key, slot)| (key.clone(), loaded(slot))) else { return };
+            ready.cells.remove(&key);
+            total -= slot;
+        }
+    }
+}
+
+/// The code is our own compiler's, for this very engine: what is left to refuse is a memory or a table that is
+/// larger from its start than a place of the pool.
+fn does_not_fit(error: &wasmtime::Error) -> Error {
+    let message = "the component needs more memory or larger tables from its start than this host gives";
+    Error::new(ErrorKind::Memory, message).detail(format!("{error:#}"))
+}
