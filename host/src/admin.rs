@@ -1,0 +1,182 @@
+//! The people's door: install, grant, approve, set a secret. Agents have no way to it.
+//!
+//! Decides what of a person's wish is within what the bytes declare; everything else it hands on. A wish is
+//! done whole or not at all.
+
+use std::sync::Arc;
+
+use crate::audit::{Query, Record};
+use crate::component;
+use crate::error::{Error, ErrorKind, Result};
+use crate::policy::{Approval, Grant, asks, check_approval, check_grant, same_grant};
+use crate::registry::{Artifacts, Capability, CapabilityName, Catalog, Digest, Entry, Snapshot};
+use crate::secrets::Vault;
+use crate::store::Store;
+
+pub use crate::secrets::StoredSecret;
+
+/// How alike a name must be to be offered instead of one that is not there: 1 is the same.
+const ALIKE: f64 = 0.85;
+
+/// What people may do with one home.
+pub struct Admin {
+    store: Arc<Store>,
+    artifacts: Artifacts,
+    catalog: Arc<Catalog>,
+    vault: Arc<Vault>,
+}
+
+/// A capability that was read, checked and not yet installed: what a person decides about.
+#[derive(Debug)]
+pub struct Offer {
+    /// What the bytes say. `installed_at` is 0.
+    pub capability: Capability,
+    /// The component itself.
+    pub bytes: Vec<u8>,
+    /// Every grant it asks for: each namespace, and each entry of it.
+    pub asks: Vec<Grant>,
+    /// What is installed under this name already.
+    pub replaces: Option<Arc<Entry>>,
+}
+
+impl Admin {
+    /// The people's door to these rooms.
+    #[must_use]
+    pub fn new(store: Arc<Store>, artifacts: Artifacts, catalog: Arc<Catalog>, vault: Arc<Vault>) -> Self {
+        Self { store, artifacts, catalog, vault }
+    }
+
+    /// Reads a component and checks every rule, without running it and without changing anything.
+    pub fn offer(&self, bytes: Vec<u8>) -> Result<Offer> {
+        let report = component::inspect(&bytes)?;
+        let manifest = report.manifest;
+        let name = CapabilityName { publisher: manifest.publisher.clone(), slug: manifest.slug.clone() };
+        Ok(Offer {
+            asks: asks(&manifest),
+            replaces: self.catalog.current()?.entries.get(&name).cloned(),
+            capability: Capability { name, digest: report.digest, manifest, installed_at: 0, size: report.size },
+            bytes,
+        })
+    }
+
+    /// Installs what was offered with these grants, in one transaction; replaces another version. Grants and
+    /// approvals of another digest are not carried over. Installing the same digest again only adds grants.
+    pub fn install(&self, offer: Offer, grants: &[Grant]) -> Result<()> {
+        let Offer { capability, bytes, .. } = offer;
+        let grants = checked(&capability, grants)?;
+        // The bytes are on disk before anything pins them: a crash in between leaves a file, no broken pin.
+        let digest = self.artifacts.write(&bytes)?;
+        if digest != capability.digest {
+            return Err(Error::internal("an offer's digest is that of its bytes"));
+        }
+        self.store.put_install(&capability, &grants)?;
+        // An uninstall of the same digest may have removed the file before it was pinned again.
+        self.artifacts.write(&bytes).map(drop)
+    }
+
+    /// Removes an install with its grants and approvals. The bytes go when no other install pins them.
+    pub fn uninstall(&self, name: &CapabilityName) -> Result<Digest> {
+        let Some(digest) = self.store.remove_install(name)? else {
+            return Err(self.not_found(name)?);
+        };
+        let artifacts = self.artifacts.clone();
+        self.store.while_unpinned(&digest, move || artifacts.remove(&digest))?;
+        Ok(digest)
+    }
+
+    /// All installs.
+    pub fn installed(&self) -> Result<Arc<Snapshot>> {
+        self.catalog.current()
+    }
+
+    /// One install; `registry/not-found` names similar ones.
+    pub fn find(&self, name: &CapabilityName) -> Result<Arc<Entry>> {
+        match self.catalog.current()?.entries.get(name) {
+            Some(entry) => Ok(Arc::clone(entry)),
+            None => Err(self.not_found(name)?),
+        }
+    }
+
+    /// Adds grants to the installed digest. Each must be within what the manifest declares.
+    pub fn grant(&self, name: &CapabilityName, grants: &[Grant]) -> Result<()> {
+        let capability = &self.find(name)?.capability;
+        self.store.add_grants(name, &capability.digest, &checked(capability, grants)?)
+    }
+
+    /// Takes grants back; a namespace's own row takes its entries along. Gives how many rows went.
+    pub fn revoke(&self, name: &CapabilityName, grants: &[Grant]) -> Result<usize> {
+        let entry = self.find(name)?;
+        let stored: Vec<_> = entry
+            .grants
+            .iter()
+            .filter(|stored| grants.iter().any(|grant| same_grant(grant, stored)))
+            .cloned()
+            .collect();
+        self.store.remove_grants(name, &stored)
+    }
+
+    /// Stores a value, encrypted. Refuses values that cannot be kept out of answers (too short, too common).
+    pub fn set_secret(&self, name: &str, value: &[u8]) -> Result<()> {
+        self.vault.set(name, value)
+    }
+
+    /// Removes a value. Gives whether there was one.
+    pub fn remove_secret(&self, name: &str) -> Result<bool> {
+        self.vault.remove(name)
+    }
+
+    /// Names and times of the stored secrets.
+    pub fn secrets(&self) -> Result<Vec<StoredSecret>> {
+        self.vault.list()
+    }
+
+    /// Lets a secret of an installed digest go to a host, in a place. Each approval must be within what the
+    /// manifest declares for that secret.
+    pub fn approve(&self, name: &CapabilityName, approvals: &[Approval]) -> Result<()> {
+        let capability = &self.find(name)?.capability;
+        for approval in approvals {
+            check_approval(&capability.manifest, approval)?;
+        }
+        self.store.add_approvals(name, &capability.digest, approvals)
+    }
+
+    /// Takes back every approval of one secret of one install. Gives how many there were.
+    pub fn disapprove(&self, name: &CapabilityName, secret: &str) -> Result<usize> {
+        self.find(name)?;
+        self.store.remove_approvals(name, secret)
+    }
+
+    /// Records of calls, newest first.
+    pub fn records(&self, query: &Query) -> Result<Vec<Record>> {
+        self.store.records(query)
+    }
+
+    fn not_found(&self, name: &CapabilityName) -> Result<Error> {
+        let error = Error::new(ErrorKind::RegistryNotFound, format!("`{name}` is not installed"));
+        let snapshot = self.catalog.current()?;
+        let alike = snapshot
+            .entries
+            .keys()
+            .map(|installed| (strsim::jaro_winkler(&installed.to_string(), &name.to_string()), installed))
+            .filter(|(alike, installed)| *alike >= ALIKE || installed.slug == name.slug)
+            .max_by(|(one, _), (other, _)| one.total_cmp(other));
+        Ok(error.hint(match alike {
+            Some((_, installed)) => format!("did you mean `{installed}`?"),
+            None => "`remit list` shows what is installed".to_owned(),
+        }))
+    }
+}
+
+/// Checks each grant against the declaration. Whoever grants an entry grants its namespace.
+fn checked(capability: &Capability, grants: &[Grant]) -> Result<Vec<Grant>> {
+    let mut checked = Vec::new();
+    for grant in grants {
+        check_grant(&capability.manifest, grant)?;
+        checked.push(Grant { namespace: grant.namespace, entry: None });
+        checked.push(grant.clone());
+    }
+    Ok(checked)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! A tool's answer on its way out: redacted, bounded, checked against what the tool promised.
+//!
+//! What a guest returns is untrusted text. Nothing of it is kept that does not pass here.
+
+use serde_json::Value;
+
+use crate::audit::{RequestRecord, Usage};
+use crate::error::{Error, ErrorKind, Result};
+use crate::manifest::{Tool, is_hidden};
+use crate::runtime::tools;
+use crate::secrets::Redactor;
+use crate::validate::ToolSchemas;
+
+/// Bytes of one answer, all parts together. Clients cut at 50,000 characters; pictures need more.
+const ANSWER_BYTES: usize = 4 * 1024 * 1024;
+/// Pieces of one answer.
+const ANSWER_PIECES: usize = 100;
+/// Characters of a failure's sentence.
+const FAILURE_CHARS: usize = 2_000;
+
+/// A tool's answer, redacted and checked.
+#[derive(Debug)]
+pub struct Reply {
+    /// The record of this call.
+    pub call_id: String,
+    /// Valid under the tool's output schema, where it has one.
+    pub structured: Option<Value>,
+    /// What to show, in order.
+    pub content: Vec<Content>,
+    /// In a dry run: the requests that were not sent.
+    pub plan: Vec<RequestRecord>,
+    /// What the call spent.
+    pub usage: Usage,
+}
+
+/// One piece of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Plain text.
+    Text(String),
+    /// An image: bytes and media type.
+    Image(Vec<u8>, String),
+    /// A sound: bytes and media type.
+    Audio(Vec<u8>, String),
+    /// A document, embedded.
+    Resource {
+        /// Its address.
+        uri: String,
+        /// Its media type.
+        mime_type: Option<String>,
+        /// What is in it.
+        contents: Contents,
+    },
+    /// A document, by its address.
+    Link {
+        /// Its address.
+        uri: String,
+        /// Its name.
+        name: String,
+        /// What it is.
+        description: Option<String>,
+        /// Its media type.
+        mime_type: Option<String>,
+    },
+}
+
+/// The contents of an embedded document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// As text.
+    Text(String),
+    /// As bytes.
+    Blob(Vec<u8>),
+}
+
+/// What a guest answered, once it is fit to leave.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) structured: Option<Value>,
+    pub(crate) content: Vec<Content>,
+}
+
+/// Makes a guest's answer fit to leave, or says why it is not.
+pub(crate) fn check(
+    reply: Result<tools::Reply, tools::Failure>,
+    tool: &Tool,
+    schemas: &ToolSchemas,
+    redactor: &Redactor,
+) -> Result<Answer> {
+    let reply = reply.map_err(|failure| failed(failure, redactor))?;
+    let invalid = |what: String| Error::new(ErrorKind::InvalidOutput, what);
+    let size = size(&reply);
+    if size > ANSWER_BYTES {
+        return Err(invalid(format!("the answer has {size} bytes, {ANSWER_BYTES} are allowed")));
+    }
+    if reply.content.len() > ANSWER_PIECES {
+        return Err(invalid(format!("the answer has more than {ANSWER_PIECES} pieces")));
+    }
+    let structured = match reply.structured {
+        Some(json) => {
+            let value = serde_json::from_str(&json)
+                .map_err(|error| invalid("the answer's structured part is not JSON".to_owned()).detail(error))?;
+            Some(redactor.redact::<Value>(value).into_inner())
+        }
+        None => None,
+    };
+    match (&structured, &tool.output_schema) {
+        (Some(value), Some(_)) => schemas.check_output(value).map_err(|mismatch| {
+            invalid(format!(
+                "the answer does not fit the output schema at `{}`: {}",
+                mismatch.path, mismatch.reason
+            ))
+        })?,
+        (None, Some(_)) => return Err(invalid("the tool promises structured output and gave none".to_owned())),
+        (Some(_) | None, None) => {}
+    }
+    let content = reply.content.into_iter().map(|piece| piece_of(piece, redactor)).collect();
+    Ok(Answer { structured, content })
+}
+
+fn failed(failure: tools::Failure, redactor: &Redactor) -> Error {
+    let (kind, message) = match failure {
+        tools::Failure::InvalidInput(message) => (ErrorKind::InvalidInput, message),
+        tools::Failure::NotFound(message) => (ErrorKind::NotFound, message),
+        tools::Failure::Failed(message) => (ErrorKind::Failed, message),
+    };
+    Error::new(kind, sentence(&redactor.redact_text(&message)))
+}
+
+/// A guest's sentence: visible characters only, on as many lines as it likes, not without end.
+fn sentence(message: &str) -> String {
+    let visible = |character: &char| *character == '\n' || !is_hidden(*character);
+    let mut sentence: String = message.chars().filter(visible).take(FAILURE_CHARS).collect();
+    if sentence.trim().is_empty() {
+        sentence = "the tool failed and did not say why".to_owned();
+    }
+    sentence
+}
+
+fn size(reply: &tools::Reply) -> usize {
+    let piece = |content: &tools::Content| match content {
+        tools::Content::Text(text) => text.len(),
+        tools::Content::Image(media) | tools::Content::Audio(media) => media.data.len() + media.mime_type.len(),
+        tools::Content::Resource(embedded) => {
+            embedded.uri.len()
+                + match &embedded.contents {
+                    tools::Contents::Text(text) => text.len(),
+                    tools::Contents::Blob(bytes) => bytes.len(),
+                }
+        }
+        tools::Content::ResourceLink(link) => {
+            link.uri.len() + link.name.len() + link.description.as_ref().map_or(0, String::len)
+        }
+    };
+    reply.structured.as_ref().map_or(0, String::len) + reply.content.iter().map(piece).sum::<usize>()
+}
+
+fn piece_of(piece: tools::Content, redactor: &Redactor) -> Content {
+    let text = |text: String| redactor.redact(text).into_inner();
+    let bytes = |bytes: Vec<u8>| redactor.redact(bytes).into_inner();
+    match piece {
+        tools::Content::Text(words) => Content::Text(text(words)),
+        tools::Content::Image(media) => Content::Image(bytes(media.data), text(media.mime_type)),
+        tools::Content::Audio(media) => Content::Audio(bytes(media.data), text(media.mime_type)),
+        tools::Content::Resource(embedded) => Content::Resource {
+            uri: text(embedded.uri),
+            mime_type: embedded.mime_type.map(text),
+            contents: match embedded.contents {
+                tools::Contents::Text(words) => Contents::Text(text(words)),
+                tools::Contents::Blob(blob) => Contents::Blob(bytes(blob)),
+            },
+        },
+        tools::Content::ResourceLink(link) => Content::Link {
+            uri: text(link.uri),
+            name: text(link.name),
+            description: link.description.map(text),
+            mime_type: link.mime_type.map(text),
+        },
+    }
+}

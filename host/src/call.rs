@@ -1,0 +1,280 @@
+//! The path of a call, from the request to the answer, one step a line.
+//!
+//! Everything that calls a tool comes through [`Host::call`]: MCP, the command line, later the scheduler and
+//! programs. Each step takes what the one before it returned, so that none can be left out.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use crate::answer::{self, Answer};
+pub use crate::answer::{Content, Contents, Reply};
+use crate::audit::{Audit, CallEnd, CallStart, OpenRecord, RequestRecord, Usage};
+use crate::clock;
+use crate::config::Config;
+use crate::egress::{Egress, PLANNED};
+use crate::error::{Error, ErrorKind, Result};
+use crate::manifest::Tool;
+use crate::namespaces::{http::Http, log::Log};
+use crate::policy;
+use crate::registry::{Catalog, Entry, Snapshot, ToolName};
+use crate::runtime::{Finished, GuestCall, Lease, Runtime, tools};
+use crate::secrets::{Redactor, Vault};
+use crate::validate::{Mismatch, ToolSchemas};
+
+/// The agents' door. Cheap to clone; it can call and look, never install, grant or approve.
+#[derive(Clone)]
+pub struct Host {
+    rooms: Arc<Rooms>,
+}
+
+/// What a call passes through.
+pub(crate) struct Rooms {
+    pub(crate) config: Config,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) audit: Audit,
+    pub(crate) runtime: Runtime,
+    pub(crate) egress: Arc<Egress>,
+    pub(crate) vault: Arc<Vault>,
+    pub(crate) changes: tokio::sync::watch::Receiver<u64>,
+}
+
+/// A request for one call.
+#[derive(Clone, Debug)]
+pub struct CallRequest {
+    /// Who calls, as it is recorded: `cli`, `stdio`, `http`.
+    pub principal: String,
+    /// What is called.
+    pub tool: ToolName,
+    /// The input.
+    pub arguments: Map<String, Value>,
+    /// Nothing may change.
+    pub dry_run: bool,
+    /// The caller's language, as a BCP 47 tag.
+    pub locale: Option<String>,
+}
+
+/// A call without an answer.
+#[derive(Debug)]
+pub struct Failure {
+    /// The record of this call; empty when none could be made.
+    pub call_id: String,
+    /// Why. Its hint is for people only.
+    pub error: Error,
+    /// What the call spent nevertheless.
+    pub usage: Usage,
+    /// The tool's input schema, when the input did not fit it.
+    pub input_schema: Option<Map<String, Value>>,
+}
+
+impl Host {
+    pub(crate) fn new(rooms: Rooms) -> Self {
+        Self { rooms: Arc::new(rooms) }
+    }
+
+    /// Calls one tool. Cancelling, or dropping the future, stops the guest.
+    pub async fn call(&self, request: CallRequest, cancel: CancellationToken) -> Result<Reply, Failure> {
+        let begun = clock::monotonic();
+        let found = self.find(&request.tool);
+        let record = match self.rooms.audit.begin(start(&request, found.as_ref().ok())).await {
+            Ok(record) => record,
+            Err(error) => return Err(Failure::before_record(error)),
+        };
+        let mut trail = Trail::default();
+        let answer = match &found {
+            Ok(found) => self.answer(&request, found, record.id(), begun, &cancel, &mut trail).await,
+            Err(unknown) => Err(unknown.clone()),
+        };
+        let input_schema = match (&answer, &found) {
+            (Err(error), Ok(found)) if error.kind == ErrorKind::InvalidInput => {
+                Some(found.tool().input_schema.clone())
+            }
+            _ => None,
+        };
+        finish(record, answer, trail, begun).await.map_err(|failure| Failure { input_schema, ..failure })
+    }
+
+    /// What is installed and granted now; read fresh, cheap when nothing changed.
+    pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
+        self.rooms.catalog.current()
+    }
+
+    /// Gives the number of the newest state whenever installs or grants change, by any process.
+    #[must_use]
+    pub fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
+        self.rooms.changes.clone()
+    }
+
+    /// The steps of a call that can say no.
+    async fn answer(
+        &self,
+        request: &CallRequest,
+        found: &Found,
+        call_id: &str,
+        begun: Instant,
+        cancel: &CancellationToken,
+        trail: &mut Trail,
+    ) -> Result<Answer> {
+        let Entry { capability, grants, approvals, .. } = &*found.entry;
+        let granted = policy::decide(capability, grants, approvals, &self.rooms.config);
+        let input = valid_input(&request.arguments, found.schemas())?;
+        let lease = Lease { deadline: begun + granted.budget().time, cancel: cancel.child_token() };
+        let http = Http::new(self.rooms.egress.clone(), self.rooms.vault.clone(), &granted);
+        let call = guest_call(request, input, call_id);
+        let finished = self.rooms.runtime.run(GuestCall { granted, call, lease, http, log: Log::default() }).await;
+        let reply = trail.follow(finished)?;
+        answer::check(reply, found.tool(), found.schemas(), trail.redactor())
+    }
+
+    fn find(&self, name: &ToolName) -> Result<Found> {
+        let snapshot = self.snapshot()?;
+        let entry = snapshot.entries.get(&name.capability);
+        let position =
+            entry.and_then(|entry| entry.capability.manifest.tools.iter().position(|tool| tool.name == name.tool));
+        match (entry, position) {
+            (Some(entry), Some(position)) => Ok(Found { entry: entry.clone(), position }),
+            _ => Err(unknown(name, entry)),
+        }
+    }
+}
+
+/// The tool that a name means.
+struct Found {
+    entry: Arc<Entry>,
+    position: usize,
+}
+
+impl Found {
+    fn tool(&self) -> &Tool {
+        &self.entry.capability.manifest.tools[self.position]
+    }
+
+    fn schemas(&self) -> &ToolSchemas {
+        &self.entry.schemas[self.position]
+    }
+}
+
+fn unknown(name: &ToolName, entry: Option<&Arc<Entry>>) -> Error {
+    let error = Error::new(ErrorKind::UnknownTool, format!("no installed capability has the tool `{name}`"));
+    match entry {
+        Some(_) => error.hint(format!("remit show {} lists its tools", name.capability)),
+        None => error.hint("remit list shows what is installed"),
+    }
+}
+
+fn start(request: &CallRequest, found: Option<&Found>) -> CallStart {
+    CallStart {
+        principal: request.principal.clone(),
+        capability: request.tool.capability.to_string(),
+        tool: request.tool.tool.clone(),
+        digest: found.map(|found| found.entry.capability.digest),
+        dry_run: request.dry_run,
+        can_change: found.is_some_and(|found| !found.tool().read_only) && !request.dry_run,
+    }
+}
+
+fn valid_input(arguments: &Map<String, Value>, schemas: &ToolSchemas) -> Result<String> {
+    let value = Value::Object(arguments.clone());
+    schemas.check_input(&value).map_err(|Mismatch { path, reason }| {
+        let place = if path.is_empty() { "the arguments".to_owned() } else { format!("`{path}`") };
+        Error::new(ErrorKind::InvalidInput, format!("{place}: {reason}"))
+    })?;
+    Ok(value.to_string())
+}
+
+fn guest_call(request: &CallRequest, input: String, call_id: &str) -> tools::ToolCall {
+    tools::ToolCall {
+        tool: request.tool.tool.clone(),
+        input,
+        context: tools::Context {
+            dry_run: request.dry_run,
+            run_id: call_id.to_owned(),
+            locale: request.locale.clone(),
+        },
+    }
+}
+
+/// What a call left behind on its way, for its record.
+#[derive(Default)]
+struct Trail {
+    usage: Usage,
+    http: Option<Http>,
+    log: Vec<String>,
+    /// Knows no secret: for a call that never came near one.
+    clean: Redactor,
+}
+
+impl Trail {
+    /// Keeps what a guest spent and did, and passes on what it answered.
+    fn follow(&mut self, finished: Finished) -> Result<Result<tools::Reply, tools::Failure>> {
+        self.http = finished.http;
+        let requests = self.http.as_ref().map_or(&[][..], Http::requests);
+        self.usage = Usage {
+            fuel: finished.spent.fuel,
+            memory_peak: finished.spent.memory_peak as u64,
+            host_calls: finished.spent.host_calls,
+            requests: u32::try_from(requests.len()).unwrap_or(u32::MAX),
+            bytes_out: requests.iter().map(|request| request.bytes_out).sum(),
+            bytes_in: requests.iter().map(|request| request.bytes_in).sum(),
+            ..self.usage
+        };
+        let redactor = self.redactor();
+        self.log = finished.log.into_lines().iter().map(|line| redactor.redact_text(line)).collect();
+        finished.outcome
+    }
+
+    fn redactor(&self) -> &Redactor {
+        self.http.as_ref().and_then(Http::redactor).unwrap_or(&self.clean)
+    }
+
+    fn requests(&self) -> Vec<RequestRecord> {
+        self.http.as_ref().map_or_else(Vec::new, |http| http.requests().to_vec())
+    }
+
+    /// What a person can do about the request that was refused last.
+    fn hint(&self) -> Option<String> {
+        self.http.as_ref().and_then(|http| http.hint().map(str::to_owned))
+    }
+}
+
+/// Ends the record, whatever the outcome, and gives the caller its part.
+async fn finish(
+    record: OpenRecord,
+    answer: Result<Answer>,
+    mut trail: Trail,
+    begun: Instant,
+) -> Result<Reply, Failure> {
+    trail.usage.time = clock::monotonic().duration_since(begun);
+    let usage = trail.usage;
+    let call_id = record.id().to_owned();
+    let requests = trail.requests();
+    let plan = requests.iter().filter(|request| request.outcome == PLANNED).cloned().collect();
+    let error = answer.as_ref().err();
+    record
+        .finish(CallEnd {
+            error: error.map(|error| error.kind),
+            detail: error.map(|error| match &error.detail {
+                Some(detail) => format!("{}: {detail}", error.message),
+                None => error.message.clone(),
+            }),
+            usage,
+            requests,
+            log: std::mem::take(&mut trail.log),
+        })
+        .await;
+    match answer {
+        Ok(Answer { structured, content }) => Ok(Reply { call_id, structured, content, plan, usage }),
+        Err(mut error) => {
+            error.hint = error.hint.or_else(|| trail.hint());
+            Err(Failure { call_id, error, usage, input_schema: None })
+        }
+    }
+}
+
+impl Failure {
+    fn before_record(error: Error) -> Self {
+        Self { call_id: String::new(), error, usage: Usage::default(), input_schema: None }
+    }
+}
