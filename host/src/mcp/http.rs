@@ -1,0 +1,218 @@
+//! The HTTP door: Streamable HTTP at `/mcp`, and nothing else.
+//!
+//! A request passes the rate (429), the token (401), the body (413), then the library's own checks of `Host`
+//! and `Origin` (403), media types and versions, and the sessions (404, 503). Connections are bounded in
+//! number and in the time that they may take to say what they want. TLS is a proxy's work.
+
+mod auth;
+mod body;
+mod names;
+mod rate;
+mod sessions;
+
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::{from_fn, from_fn_with_state};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rmcp::ServerHandler;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::Service as _;
+
+pub use self::auth::{Auth, Token};
+use self::rate::Rate;
+use self::sessions::Sessions;
+use super::server::Server;
+use crate::call::Host;
+use crate::config::ServeConfig;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Who the calls of this door are recorded for, as long as there is one token.
+const PRINCIPAL: &str = "http";
+
+/// Connections at once. Each holds a file descriptor, of which a process often has 1,024, and a long-lived
+/// client holds two. More connections wait to be accepted.
+const MAX_CONNECTIONS: usize = 512;
+
+/// How long a connection may take to send the head of a request, or stand idle between two.
+const MAX_HEAD_TIME: Duration = Duration::from_secs(30);
+
+/// Pause after an accept failed, mostly for want of file descriptors: trying at once would only spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How long calls may go on after the door was told to close.
+const CALLS_GRACE: Duration = Duration::from_secs(5);
+
+/// How long the last words of subscriptions and calls may take to leave, before sessions, which have none, end.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// How long connections may take to end after that.
+const CLOSE_GRACE: Duration = Duration::from_secs(1);
+
+/// Where and how the HTTP door is served.
+#[derive(Debug)]
+pub struct HttpOptions {
+    /// Where to listen. Port 0 takes a free one.
+    pub address: SocketAddr,
+    /// Who may knock.
+    pub auth: Auth,
+    /// The operator's limits and names.
+    pub config: ServeConfig,
+    /// Is told the address once connections are taken.
+    pub ready: oneshot::Sender<SocketAddr>,
+    /// Closes the door.
+    pub shutdown: CancellationToken,
+}
+
+/// The address a connection comes from.
+#[derive(Clone, Copy)]
+struct Client(IpAddr);
+
+/// Serves agents over HTTP until `shutdown` is cancelled.
+pub async fn serve_http(host: Host, options: HttpOptions) -> Result<()> {
+    let HttpOptions { address, auth, config, ready, shutdown } = options;
+    // Cancelled in this order: subscriptions end with a word, calls end by themselves, sessions end.
+    let subscriptions = CancellationToken::new();
+    let sessions = CancellationToken::new();
+    let door = Door::check(address, auth, &config)?;
+    let server = Server::new(host, PRINCIPAL, subscriptions.clone());
+    let calls = server.calls().clone();
+    let router = door.router(server, sessions.clone());
+
+    let listener = TcpListener::bind(address).await.map_err(|error| cannot_listen(address, &error))?;
+    let bound = listener.local_addr().map_err(|error| cannot_listen(address, &error))?;
+    // Whoever waited for the address may have gone; the door is open all the same.
+    let _ = ready.send(bound);
+
+    let connections = TaskTracker::new();
+    accept(listener, router, &connections, &shutdown).await;
+    subscriptions.cancel();
+    calls.close();
+    connections.close();
+    let _ = tokio::time::timeout(CALLS_GRACE, calls.wait()).await;
+    let _ = tokio::time::timeout(LAST_WORDS, connections.wait()).await;
+    sessions.cancel();
+    let _ = tokio::time::timeout(CLOSE_GRACE, connections.wait()).await;
+    Ok(())
+}
+
+/// A door whose settings were checked.
+struct Door {
+    auth: Auth,
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    sessions: usize,
+    requests_per_second: u32,
+    body_bytes: usize,
+}
+
+impl Door {
+    fn check(address: SocketAddr, auth: Auth, config: &ServeConfig) -> Result<Self> {
+        auth.check_address(address)?;
+        if config.requests_per_second == 0 || config.body_bytes == 0 {
+            let message = "`serve.requests-per-second` and `serve.body-bytes` must not be 0";
+            return Err(Error::new(ErrorKind::Config, message));
+        }
+        Ok(Self {
+            auth,
+            hosts: names::hosts(config, address)?,
+            origins: names::origins(config)?,
+            sessions: config.sessions,
+            requests_per_second: config.requests_per_second,
+            body_bytes: config.body_bytes,
+        })
+    }
+
+    /// The whole way of a request. Generic, because tests put a handler of their own behind it.
+    fn router<S: ServerHandler + Clone>(self, server: S, stop: CancellationToken) -> Router {
+        let config = StreamableHttpServerConfig::default()
+            .with_allowed_hosts(self.hosts)
+            .with_allowed_origins(self.origins)
+            .with_max_request_body_bytes(self.body_bytes)
+            .with_json_response(true)
+            .with_cancellation_token(stop);
+        let sessions = Arc::new(Sessions::new(self.sessions));
+        let mcp = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
+        // The last layer is the first that a request meets. Other paths, `/.well-known/` among them, are 404.
+        Router::new()
+            .route_service("/mcp", mcp)
+            .route_layer(from_fn(sessions::on_behalf))
+            .route_layer(from_fn_with_state(self.body_bytes, body::limit))
+            .route_layer(from_fn_with_state(self.auth, auth::check))
+            .layer(from_fn_with_state(Arc::new(Rate::new(self.requests_per_second)), rate::limit))
+    }
+}
+
+fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Config, format!("cannot listen on `{address}`: {}", error.kind()))
+        .detail(error)
+        .hint("choose another address, or stop the program that listens there")
+}
+
+async fn accept(listener: TcpListener, router: Router, connections: &TaskTracker, shutdown: &CancellationToken) {
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    loop {
+        let next = async {
+            let place = Arc::clone(&places).acquire_owned().await;
+            (place, listener.accept().await)
+        };
+        let (place, accepted) = tokio::select! {
+            () = shutdown.cancelled() => return,
+            next = next => next,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                let connection = serve_connection(stream, peer.ip(), router.clone(), shutdown.clone());
+                connections.spawn(async move {
+                    connection.await;
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn serve_connection(stream: TcpStream, client: IpAddr, router: Router, shutdown: CancellationToken) {
+    // Answers are small and written in several parts; without this each waits 40 ms for an acknowledgement.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "cannot switch off the delay of small packets");
+    }
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(Client(client));
+        router.clone().call(request)
+    });
+    let mut connection = pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(MAX_HEAD_TIME)
+            .serve_connection(TokioIo::new(stream), service)
+    );
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = shutdown.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection broke");
+    }
+}
+
+#[cfg(test)]
+mod tests;
