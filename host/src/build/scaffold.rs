@@ -1,0 +1,139 @@
+//! Starts a project: the template with names put in, and the SDK's sources beside it, so that a project
+//! builds wherever cargo does.
+//!
+//! All files are compiled into this program; the list of the SDK's is made by `host/build.rs`.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::manifest;
+
+include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// The files of a new project. Their names here keep cargo and git from obeying them inside our own source.
+const TEMPLATE: &[(&str, &str)] = &[
+    (".gitignore", include_str!("template/gitignore.template")),
+    ("Cargo.toml", include_str!("template/Cargo.toml.template")),
+    ("README.md", include_str!("template/README.md.template")),
+    ("capability.json", include_str!("template/capability.json.template")),
+    ("examples.json", include_str!("template/examples.json.template")),
+    ("src/lib.rs", include_str!("template/lib.rs.template")),
+];
+
+/// Where the SDK goes inside a project.
+const SDK_FOLDER: &str = "vendor/remit-sdk";
+
+/// The schema of `capability.json`, beside the SDK, so that editors find it.
+const SCHEMA_FILE: &str = "capability.schema.json";
+
+/// Makes the folder `name` in `parent`, whole or not at all.
+pub fn scaffold(parent: &Path, publisher: &str, name: &str) -> Result<PathBuf> {
+    check("name", name)?;
+    check("publisher", publisher)?;
+    let folder = parent.join(name);
+    refuse_occupied(&folder)?;
+    let failed = |error: std::io::Error| Error::file(&folder, &error);
+    let draft = tempfile::Builder::new()
+        .prefix(".remit-new-")
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .tempdir_in(parent)
+        .map_err(failed)?;
+    for (path, text) in TEMPLATE {
+        write(&draft.path().join(path), &fill(text, publisher, name)).map_err(failed)?;
+    }
+    for (path, text) in SDK {
+        write(&draft.path().join(SDK_FOLDER).join(path), text).map_err(failed)?;
+    }
+    let schema = format!("{:#}\n", manifest::json_schema());
+    write(&draft.path().join(SDK_FOLDER).join(SCHEMA_FILE), &schema).map_err(failed)?;
+    std::fs::rename(draft.path(), &folder).map_err(failed)?;
+    Ok(folder)
+}
+
+fn check(what: &str, name: &str) -> Result<()> {
+    match manifest::check_name(name) {
+        None => Ok(()),
+        Some(fix) => {
+            let name = manifest::visible(name, 80);
+            Err(Error::new(ErrorKind::Usage, format!("`{name}` cannot be the {what} of a capability: {fix}")))
+        }
+    }
+}
+
+/// An empty folder may be taken; anything else is somebody's work.
+fn refuse_occupied(folder: &Path) -> Result<()> {
+    let is_free = match std::fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    };
+    if is_free {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Usage, format!("`{}` exists already", folder.display()))
+        .hint("choose another name, or remove it first"))
+}
+
+/// Puts names into a file of the template.
+fn fill(text: &str, publisher: &str, name: &str) -> String {
+    text.replace("{{publisher}}", publisher).replace("{{name}}", name).replace("{{title}}", &title(name))
+}
+
+/// `open-meteo` as people write it: `Open meteo`.
+fn title(name: &str) -> String {
+    let words = name.replace('-', " ");
+    let mut characters = words.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}
+
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(path, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_has_names_put_in_and_the_sdk_beside_it() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = scaffold(parent.path(), "acme", "open-meteo").unwrap();
+        let manifest = std::fs::read_to_string(folder.join("capability.json")).unwrap();
+        let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+        assert_eq!(manifest["publisher"], "acme");
+        assert_eq!(manifest["slug"], "open-meteo");
+        for file in ["Cargo.toml", ".gitignore", "vendor/remit-sdk/src/lib.rs", "vendor/remit-sdk/Cargo.toml"] {
+            assert!(folder.join(file).exists(), "{file}");
+        }
+        assert!(folder.join("vendor/remit-sdk").join(SCHEMA_FILE).exists());
+        let left: Vec<_> = std::fs::read_dir(parent.path()).unwrap().collect();
+        assert_eq!(left.len(), 1, "nothing but the project is left: {left:?}");
+        for (path, text) in TEMPLATE {
+            let text = fill(text, "acme", "open-meteo");
+            assert!(!text.contains("{{"), "{path}: {text}");
+        }
+    }
+
+    #[test]
+    fn nobodys_work_is_written_over() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("weather");
+        std::fs::create_dir(&folder).unwrap();
+        assert!(scaffold(parent.path(), "acme", "weather").is_ok(), "an empty folder is free");
+        let error = scaffold(parent.path(), "acme", "weather").unwrap_err();
+        assert!(error.message.ends_with("weather` exists already"));
+        std::fs::write(parent.path().join("file"), "").unwrap();
+        assert!(scaffold(parent.path(), "acme", "file").is_err());
+    }
+
+    #[test]
+    fn bad_names_are_refused() {
+        let parent = tempfile::tempdir().unwrap();
+        for (publisher, name) in [("acme", "../x"), ("acme", "Weather"), ("a b", "weather"), ("acme", "")] {
+            assert_eq!(scaffold(parent.path(), publisher, name).unwrap_err().kind, ErrorKind::Usage);
+        }
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+}
