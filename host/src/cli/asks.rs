@@ -1,0 +1,213 @@
+//! From words on the command line to grants, within what a capability asks for. Pure.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::manifest::NamespaceName;
+use crate::policy::{Grant, OWN_CREDENTIALS};
+
+/// One question to the person who installs.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Group {
+    /// What it is about, as a phrase: `http: requests to api.example.com`.
+    pub(super) about: String,
+    /// What a yes grants.
+    pub(super) grants: Vec<Grant>,
+}
+
+/// The questions to put, in order: the hosts together, the right to own credentials apart.
+pub(super) fn groups(asks: &[Grant]) -> Vec<Group> {
+    let mut groups = Vec::new();
+    for ask in asks.iter().filter(|ask| ask.entry.is_none()) {
+        let namespace = ask.namespace;
+        let of_namespace = || asks.iter().filter(move |other| other.namespace == namespace);
+        let grants: Vec<Grant> = of_namespace().filter(|ask| !is_own_credentials(ask)).cloned().collect();
+        let entries: Vec<&str> = grants.iter().filter_map(|grant| grant.entry.as_deref()).collect();
+        let about = match namespace {
+            NamespaceName::Http => format!("`http`: requests to {}", entries.join(", ")),
+            _ => format!("`{}`: {}", namespace.as_str(), meaning(namespace)),
+        };
+        groups.push(Group { about, grants });
+        if let Some(own) = of_namespace().find(|ask| is_own_credentials(ask)) {
+            groups.push(Group {
+                about: format!("`http` `{OWN_CREDENTIALS}`: `Authorization` and `Cookie` values of its own"),
+                grants: vec![ask.clone(), own.clone()],
+            });
+        }
+    }
+    groups
+}
+
+/// What a namespace lets a capability do, in a few words.
+pub(super) fn meaning(namespace: NamespaceName) -> &'static str {
+    match namespace {
+        NamespaceName::Http => "send requests to named hosts",
+        NamespaceName::Entities => "store documents",
+        NamespaceName::Loops => "run on a schedule",
+        NamespaceName::Sandbox => "read and write files of the conversation",
+        NamespaceName::Log => "write lines for the operator",
+    }
+}
+
+/// Reads `--grant` arguments: `none`, `NAMESPACE`, `NAMESPACE:ENTRY`.
+pub(super) fn chosen(specs: &[String], asks: &[Grant]) -> Result<Vec<Grant>> {
+    let mut grants = Vec::new();
+    for spec in specs {
+        if spec == "none" {
+            if specs.len() > 1 {
+                return Err(Error::new(ErrorKind::Usage, "`--grant none` stands alone"));
+            }
+            continue;
+        }
+        let (namespace, entry) = match spec.split_once(':') {
+            Some((namespace, entry)) => (namespace, Some(entry.to_owned())),
+            None => (spec.as_str(), None),
+        };
+        grants.extend(within(namespace, entry.as_slice(), asks)?);
+    }
+    grants.sort();
+    grants.dedup();
+    Ok(grants)
+}
+
+/// The grants of a namespace and entries of it. Without entries: all it asks for but own credentials, which only
+/// their own name grants.
+pub(super) fn within(namespace: &str, entries: &[String], asks: &[Grant]) -> Result<Vec<Grant>> {
+    let namespace = read_namespace(namespace)?;
+    if namespace == NamespaceName::Log {
+        return Ok(Vec::new());
+    }
+    let own = Grant { namespace, entry: None };
+    if !asks.contains(&own) {
+        let message = format!("this capability does not ask for `{}`", namespace.as_str());
+        return Err(Error::new(ErrorKind::Usage, message).hint(asked_for(asks)));
+    }
+    if entries.is_empty() {
+        let all = asks.iter().filter(|ask| ask.namespace == namespace && !is_own_credentials(ask));
+        return Ok(all.cloned().collect());
+    }
+    Ok(std::iter::once(own).chain(of_entries(namespace, entries)?).collect())
+}
+
+/// What to take back: the entries, or without any the namespace itself, which takes all entries along.
+pub(super) fn to_revoke(namespace: &str, entries: &[String]) -> Result<Vec<Grant>> {
+    let namespace = read_namespace(namespace)?;
+    if entries.is_empty() { Ok(vec![Grant { namespace, entry: None }]) } else { of_entries(namespace, entries) }
+}
+
+fn of_entries(namespace: NamespaceName, entries: &[String]) -> Result<Vec<Grant>> {
+    if namespace != NamespaceName::Http {
+        let message = format!("`{}` is granted as a whole: it has no entries", namespace.as_str());
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    if entries.iter().any(String::is_empty) {
+        return Err(Error::new(ErrorKind::Usage, "an entry of `http` is a host, or `ownCredentials`"));
+    }
+    Ok(entries.iter().map(|entry| Grant { namespace, entry: Some(entry.clone()) }).collect())
+}
+
+fn read_namespace(word: &str) -> Result<NamespaceName> {
+    const ALL: [NamespaceName; 5] = [
+        NamespaceName::Http,
+        NamespaceName::Entities,
+        NamespaceName::Loops,
+        NamespaceName::Sandbox,
+        NamespaceName::Log,
+    ];
+    ALL.into_iter().find(|namespace| namespace.as_str() == word).ok_or_else(|| {
+        let known = ALL.map(|namespace| format!("`{}`", namespace.as_str())).join(", ");
+        Error::new(ErrorKind::Usage, format!("there is no namespace `{word}`"))
+            .hint(format!("the namespaces are {known}"))
+    })
+}
+
+fn asked_for(asks: &[Grant]) -> String {
+    let mut words: Vec<String> = asks.iter().map(|ask| format!("`{}`", ask.namespace.as_str())).collect();
+    words.dedup();
+    if words.is_empty() { "it asks for nothing".to_owned() } else { format!("it asks for {}", words.join(", ")) }
+}
+
+fn is_own_credentials(grant: &Grant) -> bool {
+    grant.namespace == NamespaceName::Http && grant.entry.as_deref() == Some(OWN_CREDENTIALS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::asks;
+
+    fn manifest() -> crate::manifest::Manifest {
+        serde_json::from_value(serde_json::json!({
+            "publisher": "acme", "slug": "weather", "version": "1.0.0", "title": "Weather",
+            "description": "Forecasts.", "uses": ["http", "log", "entities"],
+            "http": { "allow": ["api.example.com", "*.cdn.example.com:8443"], "ownCredentials": true },
+        }))
+        .unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn words(grants: &[Grant]) -> Vec<String> {
+        let word = |grant: &Grant| match &grant.entry {
+            Some(entry) => format!("{}:{entry}", grant.namespace.as_str()),
+            None => grant.namespace.as_str().to_owned(),
+        };
+        grants.iter().map(word).collect()
+    }
+
+    #[test]
+    fn questions_keep_own_credentials_apart() {
+        let groups: Vec<_> = groups(&asks(&manifest()))
+            .into_iter()
+            .map(|group| (group.about, words(&group.grants).join(" ")))
+            .collect();
+        let expected = [
+            (
+                "`http`: requests to *.cdn.example.com:8443, api.example.com",
+                "http http:*.cdn.example.com:8443 http:api.example.com",
+            ),
+            (
+                "`http` `ownCredentials`: `Authorization` and `Cookie` values of its own",
+                "http http:ownCredentials",
+            ),
+            ("`entities`: store documents", "entities"),
+        ];
+        assert_eq!(groups, expected.map(|(about, grants)| (about.to_owned(), grants.to_owned())));
+    }
+
+    #[test]
+    fn words_become_grants() {
+        type Expected<'a> = Result<&'a [&'a str], &'a str>;
+        let cases: &[(&[&str], Expected<'_>)] = &[
+            (&["none"], Ok(&[])),
+            (&["log"], Ok(&[])),
+            (&["http"], Ok(&["http", "http:*.cdn.example.com:8443", "http:api.example.com"])),
+            (&["http:api.example.com"], Ok(&["http", "http:api.example.com"])),
+            (&["http:x.cdn.example.com:8443"], Ok(&["http", "http:x.cdn.example.com:8443"])),
+            (&["http:ownCredentials", "http:ownCredentials"], Ok(&["http", "http:ownCredentials"])),
+            (&["entities", "http:api.example.com"], Ok(&["http", "http:api.example.com", "entities"])),
+            (&["none", "http"], Err("`--grant none` stands alone")),
+            (&["loops"], Err("this capability does not ask for `loops`")),
+            (&["entities:notes"], Err("`entities` is granted as a whole: it has no entries")),
+            (&["http:"], Err("an entry of `http` is a host, or `ownCredentials`")),
+            (&["htpp"], Err("there is no namespace `htpp`")),
+            (&[""], Err("there is no namespace ``")),
+        ];
+        let asks = asks(&manifest());
+        for (specs, expected) in cases {
+            let specs: Vec<String> = specs.iter().map(|&spec| spec.to_owned()).collect();
+            match (chosen(&specs, &asks), expected) {
+                (Ok(grants), Ok(expected)) => assert_eq!(words(&grants), *expected),
+                (Err(error), Err(expected)) => assert_eq!(error.message, *expected),
+                (result, expected) => panic!("{specs:?}: {result:?}, expected {expected:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn taking_back_goes_by_namespace_or_entry() {
+        let entries = ["api.example.com".to_owned()];
+        assert_eq!(
+            to_revoke("http", &entries).ok().as_deref().map(words),
+            Some(vec!["http:api.example.com".to_owned()])
+        );
+        assert_eq!(to_revoke("http", &[]).ok().as_deref().map(words), Some(vec!["http".to_owned()]));
+        assert!(to_revoke("entities", &entries).is_err());
+    }
+}

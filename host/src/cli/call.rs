@@ -1,0 +1,257 @@
+//! `remit call`: one call of one tool, by the agents' door.
+
+use std::io::Read;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use clap::Args;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::output::{Output, error_value, printable};
+use super::{Context, figures, spent};
+use crate::call::{CallRequest, Content, Contents, Failure, Host, Reply};
+use crate::error::{Error, ErrorKind, Result};
+use crate::registry::ToolName;
+
+/// As much input as an agent could send; the schema check of the call is stricter.
+const MAX_ARGUMENT_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Call a tool
+///
+/// Goes the same way as an agent's call: same grants, same limits, same record. Ctrl-C cancels it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  remit call acme/weather.get_forecast '{\"place\":\"Oslo\"}'
+  remit call acme/weather.get_forecast @input.json --usage
+  jq -n '{place:\"Oslo\"}' | remit call acme/weather.get_forecast -
+  remit call acme/weather.add_place '{\"place\":\"Oslo\"}' --dry-run")]
+pub(super) struct CallArgs {
+    /// `publisher/slug.tool`
+    tool: ToolName,
+    /// The input: a JSON object, `@FILE`, or `-` for stdin
+    #[arg(default_value = "{}")]
+    input: String,
+    /// Show what the call spent, on stderr; `--json` always has it
+    #[arg(long)]
+    usage: bool,
+    /// Change nothing: requests that would are shown, not sent
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Runs it.
+pub(super) fn run(args: CallArgs, context: &Context) -> Result<()> {
+    let arguments = read_object(&args.input)?;
+    let request = CallRequest {
+        principal: "cli".to_owned(),
+        tool: args.tool,
+        arguments,
+        dry_run: args.dry_run,
+        locale: None,
+    };
+    let app = context.open()?;
+    let result = super::on_threads(async { Ok(call(&app.host()?, request).await) });
+    app.shutdown();
+    match result? {
+        Ok(reply) => answer(&reply, args.usage, context.output),
+        Err(failure) => refuse(failure, args.usage, context.output),
+    }
+}
+
+async fn call(host: &Host, request: CallRequest) -> Result<Reply, Failure> {
+    let cancel = CancellationToken::new();
+    let call = host.call(request, cancel.clone());
+    tokio::pin!(call);
+    tokio::select! {
+        result = &mut call => result,
+        _ = tokio::signal::ctrl_c() => {
+            cancel.cancel();
+            call.await
+        }
+    }
+}
+
+fn answer(reply: &Reply, show_usage: bool, output: Output) -> Result<()> {
+    if output.is_json() {
+        output.value(&json!({
+            "call": reply.call_id,
+            "structured": reply.structured,
+            "content": reply.content.iter().map(content_value).collect::<Vec<_>>(),
+            "plan": spent::requests_value(&reply.plan),
+            "usage": spent::usage_value(&reply.usage),
+        }))?;
+    } else {
+        // At a terminal, what a guest wrote must not act on it. A pipe gets it as it is.
+        let text = answer_text(reply);
+        output.text(&if output.is_terminal() { printable(&text) } else { text })?;
+        if !reply.plan.is_empty() {
+            output.aside(&format!("not sent\n{}", spent::requests_text(&reply.plan)));
+        }
+        if show_usage {
+            output.aside(&spent::usage_text(&reply.usage));
+        }
+    }
+    Ok(())
+}
+
+fn refuse(failure: Failure, show_usage: bool, output: Output) -> Result<()> {
+    if output.is_json() {
+        let mut value = error_value(&failure.error);
+        value["call"] = json!(failure.call_id);
+        value["usage"] = spent::usage_value(&failure.usage);
+        if let Some(schema) = failure.input_schema {
+            value["inputSchema"] = Value::Object(schema);
+        }
+        output.value(&value)?;
+    } else if show_usage {
+        output.aside(&spent::usage_text(&failure.usage));
+    }
+    let hint = failure.error.hint.clone().unwrap_or_else(|| format!("remit audit {}", failure.call_id));
+    Err(failure.error.hint(hint))
+}
+
+/// The answer for people: the structured value if there is one, and all content that says more than it.
+fn answer_text(reply: &Reply) -> String {
+    let mut parts: Vec<String> = reply.structured.iter().map(|value| format!("{value:#}")).collect();
+    let says_more = |content: &&Content| match (content, &reply.structured) {
+        (Content::Text(text), Some(value)) => serde_json::from_str::<Value>(text).ok().as_ref() != Some(value),
+        _ => true,
+    };
+    parts.extend(reply.content.iter().filter(says_more).map(content_text));
+    parts.join("\n")
+}
+
+fn content_text(content: &Content) -> String {
+    let bytes = |bytes: &[u8]| figures::size(bytes.len() as u64);
+    match content {
+        Content::Text(text) => text.clone(),
+        Content::Image(data, mime_type) => format!("[image, {mime_type}, {}]", bytes(data)),
+        Content::Audio(data, mime_type) => format!("[audio, {mime_type}, {}]", bytes(data)),
+        Content::Resource { contents: Contents::Text(text), .. } => text.clone(),
+        Content::Resource { uri, mime_type, contents: Contents::Blob(data) } => {
+            format!("[{uri}, {}, {}]", mime_type.as_deref().unwrap_or("bytes"), bytes(data))
+        }
+        Content::Link { uri, name, .. } => format!("[{name}: {uri}]"),
+    }
+}
+
+/// The shapes that MCP gives content, so that scripts know only one.
+fn content_value(content: &Content) -> Value {
+    let base64 = |bytes: &[u8]| BASE64_STANDARD.encode(bytes);
+    match content {
+        Content::Text(text) => json!({ "type": "text", "text": text }),
+        Content::Image(data, mime_type) => json!({ "type": "image", "data": base64(data), "mimeType": mime_type }),
+        Content::Audio(data, mime_type) => json!({ "type": "audio", "data": base64(data), "mimeType": mime_type }),
+        Content::Resource { uri, mime_type, contents } => {
+            let mut resource = json!({ "uri": uri, "mimeType": mime_type });
+            match contents {
+                Contents::Text(text) => resource["text"] = json!(text),
+                Contents::Blob(data) => resource["blob"] = json!(base64(data)),
+            }
+            json!({ "type": "resource", "resource": resource })
+        }
+        Content::Link { uri, name, description, mime_type } => json!({
+            "type": "resource_link", "uri": uri, "name": name, "description": description, "mimeType": mime_type,
+        }),
+    }
+}
+
+fn read_object(input: &str) -> Result<Map<String, Value>> {
+    let text = match input.strip_prefix('@') {
+        Some(path) => read_file(path)?,
+        None if input == "-" => read_all(std::io::stdin().lock(), "stdin")?,
+        None => input.to_owned(),
+    };
+    parse_object(&text)
+}
+
+fn read_file(path: &str) -> Result<String> {
+    let path = std::path::Path::new(path);
+    let file = std::fs::File::open(path)
+        .map_err(|error| Error { kind: ErrorKind::Usage, ..Error::file(path, &error) })?;
+    read_all(file, &path.display().to_string())
+}
+
+fn read_all(reader: impl Read, name: &str) -> Result<String> {
+    let mut text = String::new();
+    let read = reader.take(MAX_ARGUMENT_BYTES + 1).read_to_string(&mut text);
+    let read = read.map_err(|error| {
+        Error::new(ErrorKind::InvalidInput, format!("the input in `{name}` cannot be read: {}", error.kind()))
+    })?;
+    if read as u64 > MAX_ARGUMENT_BYTES {
+        return Err(Error::new(ErrorKind::InvalidInput, format!("the input in `{name}` is larger than 16 MiB")));
+    }
+    Ok(text)
+}
+
+fn parse_object(text: &str) -> Result<Map<String, Value>> {
+    let invalid = |message: String| {
+        Error::new(ErrorKind::InvalidInput, message).hint("write an object, for example '{\"place\":\"Oslo\"}'")
+    };
+    match serde_json::from_str(text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(other) => Err(invalid(format!("the input must be a JSON object, and is {}", kind(&other)))),
+        Err(error) => Err(invalid(format!("the input is no JSON: {error}"))),
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::Usage;
+
+    #[test]
+    fn only_an_object_is_an_input() {
+        let cases = [
+            ("{}", None),
+            (" {\"a\": [1]} ", None),
+            ("null", Some("the input must be a JSON object, and is null")),
+            ("true", Some("the input must be a JSON object, and is a boolean")),
+            ("12", Some("the input must be a JSON object, and is a number")),
+            ("\"{}\"", Some("the input must be a JSON object, and is a string")),
+            ("[{}]", Some("the input must be a JSON object, and is an array")),
+            ("", Some("the input is no JSON: EOF while parsing a value at line 1 column 0")),
+            ("{place: 1}", Some("the input is no JSON: key must be a string at line 1 column 2")),
+            ("{} {}", Some("the input is no JSON: trailing characters at line 1 column 4")),
+        ];
+        for (text, expected) in cases {
+            let error = parse_object(text).err();
+            assert_eq!(error.as_ref().map(|error| error.message.as_str()), expected, "{text:?}");
+            assert!(error.is_none_or(|error| error.kind == ErrorKind::InvalidInput));
+        }
+    }
+
+    fn reply(structured: Option<Value>, content: Vec<Content>) -> Reply {
+        Reply { call_id: "1".to_owned(), structured, content, plan: Vec::new(), usage: Usage::default() }
+    }
+
+    #[test]
+    fn an_answer_is_shown_once() {
+        let text = |text: &str| Content::Text(text.to_owned());
+        let value = json!({ "a": 1 });
+        let cases = [
+            (None, vec![text("hello"), text("again")], "hello\nagain"),
+            (Some(value.clone()), vec![], "{\n  \"a\": 1\n}"),
+            (Some(value.clone()), vec![text("{\"a\":1}")], "{\n  \"a\": 1\n}"),
+            (Some(value), vec![text("one a")], "{\n  \"a\": 1\n}\none a"),
+            (None, vec![Content::Image(vec![0; 2048], "image/png".to_owned())], "[image, image/png, 2.0 KiB]"),
+            (None, vec![], ""),
+        ];
+        for (structured, content, expected) in cases {
+            assert_eq!(answer_text(&reply(structured, content)), expected);
+        }
+    }
+}

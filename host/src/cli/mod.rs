@@ -1,0 +1,211 @@
+//! The people's command line: one file per command, `output.rs` for all printing.
+//!
+//! A command reads its arguments, asks [`Admin`](crate::admin::Admin) or [`Host`](crate::call::Host), and
+//! prints what came back. Nothing is decided here about what a capability may do.
+
+mod approve;
+mod asks;
+mod audit;
+mod build;
+mod call;
+mod completions;
+mod describe;
+mod disapprove;
+mod figures;
+mod grant;
+mod guard;
+mod inspect;
+mod install;
+mod list;
+mod logging;
+mod missing;
+mod mistake;
+mod new;
+pub mod output;
+mod prompt;
+pub mod reference;
+mod report;
+mod revoke;
+mod secret;
+mod serve;
+mod show;
+mod spent;
+mod test;
+mod token;
+mod uninstall;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+
+use self::output::Output;
+use crate::app::App;
+use crate::config::{self, Config};
+use crate::error::{Error, Result};
+
+/// A capability host for AI agents
+///
+/// Third-party capabilities are WebAssembly components. You install one, decide what it is granted, and
+/// agents call its tools over MCP. What a capability did not declare and you did not grant does not exist
+/// for it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "remit",
+    version,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  remit install weather.wasm          look at what it asks, and decide
+  remit secret set API_KEY            store a secret, typed or piped
+  remit approve acme/weather API_KEY  let it go to the declared hosts
+  remit call acme/weather.get_forecast '{\"place\":\"Oslo\"}'
+  remit serve                         speak MCP on stdin and stdout
+
+Exit codes: 0 done, 1 failed or denied, 2 usage or configuration, 255 a bug in this program."
+)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+struct Global {
+    /// Data directory [default: $REMIT_HOME, or `remit` in the user's data directory]
+    #[arg(long, global = true, value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// Print JSON: data on stdout, errors as objects on stderr
+    #[arg(long, global = true)]
+    json: bool,
+    /// Print no notes
+    #[arg(long, short, global = true)]
+    quiet: bool,
+    /// Log what happens, and show the details of errors
+    #[arg(long, short, global = true)]
+    verbose: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    New(new::NewArgs),
+    Build(build::BuildArgs),
+    Inspect(inspect::InspectArgs),
+    Test(test::TestArgs),
+    Install(install::InstallArgs),
+    Uninstall(uninstall::UninstallArgs),
+    List(list::ListArgs),
+    Show(show::ShowArgs),
+    Grant(grant::GrantArgs),
+    Revoke(revoke::RevokeArgs),
+    Secret(secret::SecretArgs),
+    Approve(approve::ApproveArgs),
+    Disapprove(disapprove::DisapproveArgs),
+    Call(call::CallArgs),
+    Serve(serve::ServeArgs),
+    Audit(audit::AuditArgs),
+    Completions(completions::CompletionsArgs),
+    /// Compiles one component, in a process of its own
+    #[command(hide = true)]
+    CompileWorker,
+}
+
+/// What every command gets besides its arguments.
+#[derive(Debug)]
+pub struct Context {
+    /// Where it prints.
+    pub output: Output,
+    home: Option<PathBuf>,
+}
+
+impl Context {
+    /// The data directory of this run. It may not exist yet.
+    pub fn home(&self) -> Result<PathBuf> {
+        config::home(self.home.as_deref())
+    }
+
+    /// Opens the data directory, and makes it on first use.
+    pub fn open(&self) -> Result<App> {
+        let home = self.home()?;
+        let config = Config::load(&home)?;
+        App::open(&home, config)
+    }
+}
+
+/// Runs the program.
+#[must_use]
+pub fn main() -> ExitCode {
+    guard::no_core_dumps();
+    guard::guarded(run)
+}
+
+/// The whole tree of commands, for completions and the reference.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
+}
+
+fn run() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return mistake::report(&error),
+    };
+    let output = Output::new(cli.global.json, cli.global.quiet, cli.global.verbose);
+    let context = Context { output, home: cli.global.home };
+    match logging::start(cli.global.verbose).and_then(|()| dispatch(cli.command, &context)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failed(output, &error),
+    }
+}
+
+/// Runs `work` on the threads of an asynchronous runtime that lives as long as it does.
+fn on_threads<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::internal("no threads could be started").detail(error))?;
+    let result = runtime.block_on(work);
+    // A read of stdin cannot be cancelled; waiting for it would keep a stopped server alive.
+    runtime.shutdown_background();
+    result
+}
+
+fn failed(output: Output, error: &Error) -> ExitCode {
+    output.error(error);
+    ExitCode::from(error.kind.exit_code())
+}
+
+fn dispatch(command: Command, context: &Context) -> Result<()> {
+    match command {
+        Command::New(args) => new::run(args, context),
+        Command::Build(args) => build::run(args, context),
+        Command::Inspect(args) => inspect::run(args, context),
+        Command::Test(args) => test::run(args, context),
+        Command::Install(args) => install::run(args, context),
+        Command::Uninstall(args) => uninstall::run(args, context),
+        Command::List(args) => list::run(args, context),
+        Command::Show(args) => show::run(args, context),
+        Command::Grant(args) => grant::run(args, context),
+        Command::Revoke(args) => revoke::run(args, context),
+        Command::Secret(args) => secret::run(args, context),
+        Command::Approve(args) => approve::run(args, context),
+        Command::Disapprove(args) => disapprove::run(args, context),
+        Command::Call(args) => call::run(args, context),
+        Command::Serve(args) => serve::run(args, context),
+        Command::Audit(args) => audit::run(args, context),
+        Command::Completions(args) => completions::run(args, context),
+        Command::CompileWorker => crate::runtime::compile_worker(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_of_commands_is_sound() {
+        command().debug_assert();
+    }
+}

@@ -1,0 +1,123 @@
+//! `remit serve`: the agents' door, on stdio or over HTTP.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::output::Output;
+use super::token::{self, Origin};
+use super::{Context, on_threads};
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::mcp::{self, Auth, HttpOptions, Token};
+
+/// Serve agents over MCP
+///
+/// On stdin and stdout, or over HTTP. Clients of the HTTP door send a token; it is made on first use and
+/// kept in the data directory.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  remit serve                                  for a client that starts this program
+  remit serve --http 127.0.0.1:7070
+  remit serve --http 127.0.0.1:7070 --no-token
+  remit serve --http 0.0.0.0:7070 --token-file /run/secrets/remit-token")]
+pub(super) struct ServeArgs {
+    /// Serve over HTTP at this address, or at this port of 127.0.0.1
+    #[arg(long, value_name = "ADDRESS", value_parser = read_address)]
+    http: Option<SocketAddr>,
+    /// The file that holds the token
+    #[arg(long, value_name = "FILE", requires = "http", conflicts_with = "no_token")]
+    token_file: Option<PathBuf>,
+    /// Answer without a token; at loopback addresses only
+    #[arg(long, requires = "http")]
+    no_token: bool,
+}
+
+/// Runs it.
+#[expect(clippy::needless_pass_by_value, reason = "every command takes its arguments")]
+pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
+    let home = context.home()?;
+    let config = Config::load(&home)?;
+    let app = context.open()?;
+    let result = on_threads(async {
+        let host = app.host()?;
+        let Some(address) = args.http else { return mcp::serve_stdio(host).await };
+        let auth = authentication(&args, &home, context.output)?;
+        let shutdown = CancellationToken::new();
+        stop_on_signal(shutdown.clone())?;
+        let (ready, listening) = oneshot::channel();
+        let announce = async {
+            if let Ok(address) = listening.await {
+                context.output.aside(&format!("listening on http://{address}/mcp"));
+            }
+        };
+        let options = HttpOptions { address, auth, config: config.serve, ready, shutdown };
+        tokio::join!(mcp::serve_http(host, options), announce).0
+    });
+    app.shutdown();
+    result
+}
+
+fn authentication(args: &ServeArgs, home: &Path, output: Output) -> Result<Auth> {
+    if args.no_token {
+        return Ok(Auth::LoopbackWithoutToken);
+    }
+    let (token, origin) = token::find(args.token_file.as_deref(), home)?;
+    output.note(&match origin {
+        Origin::File(file) => format!("clients send the token in `{}`", file.display()),
+        Origin::Environment => "clients send the token in `REMIT_TOKEN`".to_owned(),
+    });
+    Ok(Auth::Bearer(Token::new(&token)?))
+}
+
+/// SIGINT and SIGTERM end the service: calls that run get a moment to end, then they are dropped. Their records
+/// end either way.
+fn stop_on_signal(stop: CancellationToken) -> Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let listen = |kind| signal(kind).map_err(|error| Error::internal("signals cannot be received").detail(error));
+    let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        stop.cancel();
+    });
+    Ok(())
+}
+
+fn read_address(text: &str) -> std::result::Result<SocketAddr, String> {
+    if let Ok(port) = text.trim_start_matches(':').parse() {
+        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    }
+    let named = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    named.as_deref().unwrap_or(text).parse().map_err(|_| "for example 127.0.0.1:7070, or a port".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_loopback_unless_it_says_otherwise() {
+        let cases = [
+            ("7070", Some("127.0.0.1:7070")),
+            (":7070", Some("127.0.0.1:7070")),
+            ("localhost:7070", Some("127.0.0.1:7070")),
+            ("0.0.0.0:80", Some("0.0.0.0:80")),
+            ("[::1]:80", Some("[::1]:80")),
+            ("127.0.0.1", None),
+            ("example.com:80", None),
+            ("70700", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            let address = read_address(text).ok().map(|address| address.to_string());
+            assert_eq!(address.as_deref(), expected, "{text:?}");
+        }
+    }
+}

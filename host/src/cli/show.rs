@@ -1,0 +1,73 @@
+//! `remit show`: one install, what was decided about it, and what it still lacks.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use serde_json::json;
+
+use super::missing::Missing;
+use super::{Context, describe, missing};
+use crate::error::{Error, ErrorKind, Result};
+use crate::policy::{Grant, asks, same_grant};
+use crate::registry::{CapabilityName, Entry};
+
+/// Show one install: what it asks, what it was granted, what is missing
+#[derive(Debug, Args)]
+pub(super) struct ShowArgs {
+    /// `publisher/slug`
+    name: CapabilityName,
+}
+
+/// Runs it.
+#[expect(clippy::needless_pass_by_value, reason = "every command takes its arguments")]
+pub(super) fn run(args: ShowArgs, context: &Context) -> Result<()> {
+    let output = context.output;
+    let app = context.open()?;
+    let entry = app.admin().find(&args.name)?;
+    let missing = missing::missing(&entry, &app.admin().secrets()?);
+    if !output.is_json() {
+        return output.text(&shown(&entry, &missing));
+    }
+    let mut value = describe::value(&entry);
+    value["manifest"] = serde_json::to_value(&entry.capability.manifest)
+        .map_err(|error| Error::new(ErrorKind::Internal, "a manifest is not JSON").detail(error))?;
+    value["missing"] = missing.iter().map(|missing| json!({ "what": missing.what, "fix": missing.fix })).collect();
+    output.value(&value)
+}
+
+fn shown(entry: &Entry, missing: &[Missing]) -> String {
+    let capability = &entry.capability;
+    let is_granted = |ask: &Grant| entry.grants.iter().any(|grant| same_grant(grant, ask));
+    let mark = |ask: &Grant| if is_granted(ask) { "granted" } else { "not granted" }.to_owned();
+    let mut text = describe::head(capability);
+    let _ = write!(text, "\n{}", describe::asks(&capability.manifest, &mark));
+
+    let asked = asks(&capability.manifest);
+    let is_narrower = |grant: &&Grant| !asked.iter().any(|ask| same_grant(grant, ask));
+    let narrower: Vec<&str> =
+        entry.grants.iter().filter(is_narrower).filter_map(|grant| grant.entry.as_deref()).collect();
+    if !narrower.is_empty() {
+        let _ = write!(text, "\ngranted within what it asks\n  {}\n", narrower.join("\n  "));
+    }
+    let approvals: Vec<Vec<String>> = entry
+        .approvals
+        .iter()
+        .map(|approval| {
+            let is_renamed = approval.source != approval.secret;
+            let from = if is_renamed { format!("stored as {}", approval.source) } else { String::new() };
+            vec![approval.secret.clone(), describe::authority(approval), approval.place.to_string(), from]
+        })
+        .collect();
+    if !approvals.is_empty() {
+        let _ = write!(text, "\nsecrets approved\n{}", describe::indented(&approvals));
+    }
+    let _ = write!(text, "\n{}", describe::tools(&capability.manifest));
+    if let Some(prompt) = describe::prompt(&capability.manifest) {
+        let _ = write!(text, "\n{prompt}");
+    }
+    if !missing.is_empty() {
+        let rows: Vec<_> = missing.iter().map(|missing| vec![missing.what.clone(), missing.fix.clone()]).collect();
+        let _ = write!(text, "\nmissing\n{}", describe::indented(&rows));
+    }
+    text
+}

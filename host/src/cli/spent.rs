@@ -1,0 +1,122 @@
+//! What a call spent and which requests it made, as rows and as JSON. Pure.
+
+use serde_json::{Value, json};
+
+use super::describe::indented;
+use super::figures::{count, size, span};
+use crate::audit::{RequestRecord, Usage};
+
+/// What a call spent, for people.
+pub(super) fn usage_text(usage: &Usage) -> String {
+    let rows = [
+        ("fuel", count(usage.fuel)),
+        ("memory peak", size(usage.memory_peak)),
+        ("time", span(usage.time)),
+        ("host calls", count(usage.host_calls)),
+        ("requests", count(usage.requests.into())),
+        ("bytes out", size(usage.bytes_out)),
+        ("bytes in", size(usage.bytes_in)),
+    ];
+    format!("usage\n{}", indented(&rows.map(|(name, value)| vec![name.to_owned(), value])))
+}
+
+/// What a call spent, for programs.
+pub(super) fn usage_value(usage: &Usage) -> Value {
+    json!({
+        "fuel": usage.fuel,
+        "memoryPeak": usage.memory_peak,
+        "timeMs": usage.time.as_secs_f64() * 1e3,
+        "hostCalls": usage.host_calls,
+        "requests": usage.requests,
+        "bytesOut": usage.bytes_out,
+        "bytesIn": usage.bytes_in,
+    })
+}
+
+/// Outbound requests, for people.
+pub(super) fn requests_text(requests: &[RequestRecord]) -> String {
+    let rows: Vec<_> = requests
+        .iter()
+        .map(|request| {
+            let status = request.status.map_or(String::new(), |status| status.to_string());
+            let secrets = request.secrets.join(", ");
+            let secrets = if secrets.is_empty() { secrets } else { format!("with {secrets}") };
+            vec![
+                request.method.clone(),
+                format!("{}{}", request.authority, request.path),
+                request.outcome.clone(),
+                status,
+                format!("{} out, {} in", size(request.bytes_out), size(request.bytes_in)),
+                format!("{} ms", request.time_ms),
+                secrets,
+            ]
+        })
+        .collect();
+    indented(&rows)
+}
+
+/// Outbound requests, for programs.
+pub(super) fn requests_value(requests: &[RequestRecord]) -> Value {
+    let values = requests.iter().map(|request| {
+        json!({
+            "method": request.method, "authority": request.authority, "path": request.path,
+            "address": request.address, "status": request.status, "outcome": request.outcome,
+            "bytesOut": request.bytes_out, "bytesIn": request.bytes_in, "secrets": request.secrets,
+            "timeMs": request.time_ms,
+        })
+    });
+    Value::Array(values.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn usage_is_a_small_table() {
+        let usage = Usage {
+            fuel: 1_234_567,
+            memory_peak: 1_114_112,
+            time: Duration::from_micros(450),
+            host_calls: 3,
+            requests: 1,
+            bytes_out: 12,
+            bytes_in: 38_912,
+        };
+        assert_eq!(
+            usage_text(&usage),
+            "\
+usage
+  fuel         1,234,567
+  memory peak  1.0 MiB
+  time         0.45 ms
+  host calls   3
+  requests     1
+  bytes out    12 B
+  bytes in     38.0 KiB
+"
+        );
+    }
+
+    #[test]
+    fn requests_are_one_line_each() {
+        let request = RequestRecord {
+            method: "POST".to_owned(),
+            authority: "api.example.com".to_owned(),
+            path: "/items".to_owned(),
+            address: None,
+            status: Some(201),
+            outcome: "sent".to_owned(),
+            bytes_out: 5,
+            bytes_in: 7,
+            secrets: vec!["API_KEY".to_owned()],
+            time_ms: 31,
+        };
+        assert_eq!(
+            requests_text(&[request]),
+            "  POST  api.example.com/items  sent  201  5 B out, 7 B in  31 ms  with API_KEY\n"
+        );
+    }
+}
