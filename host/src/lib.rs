@@ -1,0 +1,46 @@
+//! Remit, a capability host for AI agents: the map of the rooms.
+//!
+//! A call comes in by the agents' door ([`call::Host`]) and goes through [`call`] from top to bottom. What
+//! may be called is decided by people at their own door ([`admin::Admin`]).
+//!
+//! | room | what it decides |
+//! |---|---|
+//! | [`call`] | the order of the steps of a call |
+//! | [`admin`] | what people may do: install, grant, approve, set a secret |
+//! | [`app`] | how the rooms are wired |
+//! | [`component`] | what a component's bytes say, without running them |
+//! | [`manifest`] | what a capability asks for, and whether it may ask so |
+//! | [`registry`] | which bytes a name means |
+//! | [`policy`] | what a call may do |
+//! | [`validate`] | whether a value fits a schema |
+//! | [`runtime`] | how a guest runs, and when it stops |
+//! | [`namespaces`] | what a guest can reach |
+//! | [`egress`] | whether and how a request leaves this machine |
+//! | [`secrets`] | where credentials are, and that they come out nowhere |
+//! | [`audit`] | what is remembered of a call |
+//! | [`store`] | how all this is kept |
+//! | [`build`] | how source becomes a capability |
+//! | [`mcp`] | how agents speak with this host |
+//! | [`cli`] | how people do |
+
+pub mod admin;
+mod answer;
+pub mod app;
+pub mod audit;
+pub mod build;
+pub mod call;
+pub mod cli;
+pub mod clock;
+pub mod component;
+pub mod config;
+pub mod egress;
+pub mod error;
+pub mod manifest;
+pub mod mcp;
+pub mod namespaces;
+pub mod policy;
+pub mod registry;
+pub mod runtime;
+pub mod secrets;
+pub mod store;
+pub mod validate;

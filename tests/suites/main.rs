@@ -1,0 +1,23 @@
+//! One test binary: what users see, and what attackers try, on the real rooms and the real program.
+
+#![expect(clippy::disallowed_methods, reason = "tests start the program, and some measure how long it takes")]
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "what goes wrong in a test ends it")]
+
+mod bad_input;
+mod budgets;
+mod cli;
+mod github;
+mod http;
+mod mcp_http;
+mod mcp_stdio;
+mod path;
+mod processes;
+mod python;
+mod sandbox;
+mod scaffold;
+mod secrets;
+mod text;
+mod tidy;
+
+#[path = "../support/mod.rs"]
+mod support;
