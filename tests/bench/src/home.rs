@@ -1,0 +1,37 @@
+//! Homes with capabilities in them, made with the program's own commands.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// The `remit` that is measured.
+pub(crate) fn program() -> PathBuf {
+    PathBuf::from(std::env::var_os("REMIT_BENCH_PROGRAM").expect("cargo xtask bench sets it"))
+}
+
+/// The bytes of a plugin.
+pub(crate) fn plugin(slug: &str) -> Vec<u8> {
+    let folder = PathBuf::from(std::env::var_os("REMIT_BENCH_CAPABILITIES").expect("cargo xtask bench sets it"));
+    std::fs::read(folder.join(format!("{slug}.wasm"))).expect("cargo xtask bench builds the plugins")
+}
+
+/// A scratch home.
+pub(crate) fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+/// Installs a component with everything it asks.
+pub(crate) fn install(home: &Path, component: &[u8]) {
+    let file = tempfile::NamedTempFile::new().expect("a scratch file");
+    std::fs::write(file.path(), component).expect("room for a component");
+    let status = Command::new(program())
+        .args(["install", "--yes"])
+        .arg(file.path())
+        .env("REMIT_HOME", home)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("remit starts");
+    assert!(status.success(), "remit install: {status}");
+}

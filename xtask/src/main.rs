@@ -1,0 +1,41 @@
+//! What a developer or CI does with this repository: `cargo xtask COMMAND`.
+//!
+//! | command | what it does |
+//! |---|---|
+//! | `demo` | builds host and plugins, installs, grants, calls over MCP, shows what happened |
+//! | `test` | everything that CI runs |
+//! | `ci` | `test`, and the short form of `bench` |
+//! | `bench` | measures, one JSON line a figure |
+//! | `build` | builds the host and the capabilities that tests use |
+//! | `generate` | writes the generated files under `docs/reference/` again |
+
+mod bench;
+mod demo;
+mod mcp;
+mod shell;
+mod test;
+mod wasm;
+
+use std::process::ExitCode;
+
+use shell::{Failed, say};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["demo"] => demo::run(),
+        ["test"] => test::run(),
+        ["ci"] => test::run().and_then(|()| bench::run(&["--quick"])),
+        ["bench", rest @ ..] => bench::run(rest),
+        ["build"] => wasm::build().map(drop),
+        ["generate"] => test::generate(),
+        _ => Err(Failed("usage: cargo xtask demo|test|ci|bench|build|generate".to_owned())),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failed(message)) => {
+            say(&format!("error: {message}"));
+            ExitCode::FAILURE
+        }
+    }
+}

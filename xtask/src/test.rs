@@ -1,0 +1,92 @@
+//! Everything that CI runs, in the order in which it fails soonest.
+
+use std::path::{Path, PathBuf};
+
+use crate::shell::{self, Failed, Result, output, program, works};
+use crate::wasm;
+
+/// The MCP client for Python that people use; both protocol eras.
+const PYTHON_CLIENT: &str = "mcp==2.3.0";
+/// The public description of GitHub's API, against which the tests' upstream is checked.
+const GITHUB_DESCRIPTION: &str = "@octokit/openapi@23.0.2";
+/// Packages in `Cargo.lock`: a dependency must earn its place.
+const PACKAGES: usize = 420;
+
+/// Runs it all.
+pub(crate) fn run() -> Result<()> {
+    shell::run(program("cargo").args(["fmt", "--all", "--check"]))?;
+    lock_is_small()?;
+    let lints = ["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"];
+    shell::run(program("cargo").args(lints))?;
+    let built = wasm::build()?;
+    let target = built.capabilities.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    let python = python(&target)?;
+    let description = github_description(&target)?;
+    tools()?;
+    shell::run(
+        program("cargo")
+            .args(["nextest", "run", "--locked", "--workspace"])
+            .env("REMIT_TEST_CAPABILITIES", &built.capabilities)
+            .env("REMIT_TEST_PYTHON", &python)
+            .env("REMIT_TEST_GITHUB_DESCRIPTION", &description),
+    )?;
+    shell::run(
+        program("cargo")
+            .args(["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"])
+            .env("RUSTDOCFLAGS", "--deny warnings --allow rustdoc::private-intra-doc-links"),
+    )?;
+    shell::run(program("cargo").args(["deny", "--locked", "check", "bans", "licenses", "sources"]))
+}
+
+/// Writes the generated references again.
+pub(crate) fn generate() -> Result<()> {
+    shell::run(
+        program("cargo")
+            .args(["nextest", "run", "--locked", "--package", "remit", "--lib", "reference"])
+            .env("UPDATE_REFERENCE", "1"),
+    )
+}
+
+fn lock_is_small() -> Result<()> {
+    let lock = std::fs::read_to_string(crate::shell::root().join("Cargo.lock"))?;
+    let packages = lock.matches("[[package]]").count();
+    if packages > PACKAGES {
+        return Err(Failed(format!("Cargo.lock holds {packages} packages, {PACKAGES} are allowed")));
+    }
+    Ok(())
+}
+
+/// The programs that cargo does not bring itself.
+fn tools() -> Result<()> {
+    for (subcommand, package) in [("nextest", "cargo-nextest"), ("deny", "cargo-deny")] {
+        if !works(program("cargo").args([subcommand, "--version"])) {
+            shell::run(program("cargo").args(["install", "--locked", package]))?;
+        }
+    }
+    Ok(())
+}
+
+/// A Python with the client, apart from the system's.
+fn python(target: &Path) -> Result<PathBuf> {
+    let folder = target.join("python");
+    let python = folder.join("bin").join("python");
+    let version = PYTHON_CLIENT.rsplit('=').next().unwrap_or_default();
+    let check = format!("import importlib.metadata as m; assert m.version('mcp') == '{version}'");
+    if !works(program(&python).args(["-c", &check])) {
+        shell::run(program("python3").args(["-m", "venv"]).arg(&folder))?;
+        shell::run(program(&python).args(["-m", "pip", "install", "--quiet", PYTHON_CLIENT]))?;
+    }
+    Ok(python)
+}
+
+/// The description's file.
+fn github_description(target: &Path) -> Result<PathBuf> {
+    let folder = target.join("npm");
+    let file = folder.join("node_modules/@octokit/openapi/generated/api.github.com.json");
+    if !file.exists() {
+        std::fs::create_dir_all(&folder)?;
+        let install = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"];
+        output(program("npm").args(install).arg(&folder).arg(GITHUB_DESCRIPTION))?;
+    }
+    Ok(file)
+}
