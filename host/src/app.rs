@@ -77,7 +77,7 @@ impl App {
         if let Some(host) = self.host.get() {
             return Ok(host.clone());
         }
-        let engine = Engine::pooling(self.config.runtime.calls, policy::memory_ceiling(&self.config))?;
+        let engine = self.engine()?;
         let loader = self.loader(engine.clone())?;
         let host = Host::new(Rooms {
             config: self.config.clone(),
@@ -93,7 +93,7 @@ impl App {
 
     /// Compiles a component that is about to be installed, so that its first call does not wait.
     pub async fn prepare(&self, component: &[u8]) -> Result<()> {
-        self.loader(Engine::on_demand()?)?.prepare(component).await
+        self.loader(self.engine()?)?.prepare(component).await
     }
 
     /// Removes the compiled code of a component that was uninstalled. If another install pins the same bytes, they
@@ -108,6 +108,10 @@ impl App {
         if let Err(error) = self.store.flush() {
             tracing::error!("the last records could not be written: {error}");
         }
+    }
+
+    fn engine(&self) -> Result<Engine> {
+        Engine::pooling(self.config.runtime.calls, policy::memory_ceiling(&self.config))
     }
 
     fn loader(&self, engine: Engine) -> Result<Loader> {

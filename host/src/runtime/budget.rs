@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use wasmtime::{ResourceLimiter, StoreContextMut};
 
 use super::State;
-use super::engine::{MEMORIES_PER_CALL, TABLE_ELEMENTS, TABLES_PER_CALL};
+use super::engine::{CORE_INSTANCES_PER_CALL, MEMORIES_PER_CALL, TABLE_ELEMENTS, TABLES_PER_CALL};
 use crate::error::ErrorKind;
 
 /// Fuel of one host call: about what the host spends on it, in guest instructions.
@@ -20,9 +20,6 @@ const HOST_BYTE_FUEL: u64 = 1;
 const HOST_CALLS: u64 = 10_000;
 /// Bytes of one table element on the host.
 const TABLE_ELEMENT_BYTES: usize = std::mem::size_of::<usize>();
-/// Core instances of one component: modules, shims and adapters.
-const INSTANCES: usize = 20;
-
 /// Why the host stopped a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Stop {
@@ -178,7 +175,7 @@ impl ResourceLimiter for Limiter {
     }
 
     fn instances(&self) -> usize {
-        INSTANCES
+        CORE_INSTANCES_PER_CALL as usize
     }
 
     fn tables(&self) -> usize {

@@ -74,9 +74,10 @@ impl Loader {
     }
 
     /// Compiles ahead of the first call, so that an installer waits and an agent does not, and so that what
-    /// cannot be compiled is not installed.
+    /// cannot be compiled, or has no place here, is not installed.
     pub async fn prepare(&self, bytes: &[u8]) -> Result<()> {
-        self.code(&Digest::of(bytes), bytes).await.map(drop)
+        let sealed = self.code(&Digest::of(bytes), bytes).await?;
+        self.unsealed(&sealed).map(drop)
     }
 
     async fn link(&self, digest: &Digest, granted: &Granted) -> Result<Loaded> {
@@ -122,6 +123,10 @@ impl Loader {
         // Reading, hashing and mapping megabytes is no work for a thread that does I/O.
         let bytes = block_in_place(|| self.artifacts.read(digest))?;
         let sealed = self.code(digest, &bytes).await?;
+        self.unsealed(&sealed)
+    }
+
+    fn unsealed(&self, sealed: &Sealed) -> Result<Component> {
         // SAFETY: `Sealed` is code that this home's own compiler made, under a key that only it has.
         #[expect(unsafe_code, reason = "loading compiled code; the seal is checked by its type")]
         let component = block_in_place(|| unsafe { Component::deserialize(self.engine.raw(), sealed.code()) });
@@ -165,9 +170,9 @@ impl Loader {
     }
 }
 
-/// The code is our own compiler's, for this very engine: what is left to refuse is a memory or a table that is
-/// larger from its start than a place of the pool.
+/// The code is our own compiler's, for this very engine: what is left to refuse is a memory, a table or a number
+/// of instances that is larger from its start than a place of the pool.
 fn does_not_fit(error: &wasmtime::Error) -> Error {
-    let message = "the component needs more memory or larger tables from its start than this host gives";
+    let message = "the component needs more memory, tables or instances from its start than this host gives";
     Error::new(ErrorKind::Memory, message).detail(format!("{error:#}"))
 }
