@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
@@ -11,6 +12,7 @@ use super::loader::{Linked, Loader};
 use super::threads::{Threads, demote};
 use super::ticker::Ticker;
 use super::{Admission, Engine, State, tools};
+use crate::clock::monotonic;
 use crate::error::{Error, ErrorKind, Result};
 use crate::namespaces::{http::Http, log::Log};
 use crate::policy::Granted;
@@ -18,9 +20,9 @@ use crate::policy::Granted;
 /// Bytes that one call between guest and host may lift, strings and lists together.
 const LIFT_BYTES: usize = 8 * 1024 * 1024;
 
-/// Ticks after which a guest counts as a long one: 100 ms. Most tools have answered by then, whatever their
-/// language; those that have not can wait for others.
-const LONG_TICKS: u32 = 10;
+/// A guest that runs for longer is a long one. Most tools have answered by then, whatever their language; those
+/// that have not can wait for others.
+const LONG: Duration = Duration::from_millis(100);
 
 /// Runs guests.
 pub struct Runtime {
@@ -102,7 +104,7 @@ impl Runtime {
         let ticker = self.ticker.clone();
         let started = self.threads.run(move || {
             let ticking = ticker.run();
-            let finished = fenced(|| execute(&engine, &linked, call));
+            let finished = fenced(|| execute(&engine, &ticker, &linked, call));
             drop(ticking);
             // Before the answer, so that the caller's next call finds the place free.
             drop(permit);
@@ -134,7 +136,7 @@ fn fenced(run: impl FnOnce() -> Finished) -> Finished {
         .unwrap_or_else(|_panic| Finished::never_ran(Error::internal("the host failed while the guest ran")))
 }
 
-fn execute(engine: &Engine, linked: &Linked, call: GuestCall) -> Finished {
+fn execute(engine: &Engine, ticker: &Arc<Ticker>, linked: &Linked, call: GuestCall) -> Finished {
     let budget = call.granted.budget();
     let state = State {
         limiter: Limiter::new(budget.memory_bytes),
@@ -149,12 +151,17 @@ fn execute(engine: &Engine, linked: &Linked, call: GuestCall) -> Finished {
     store.limiter(|state| &mut state.limiter);
     store.set_hostcall_fuel(LIFT_BYTES);
     store.set_epoch_deadline(1);
-    let mut ticks = 0;
+    let begun = monotonic();
+    let ticker = ticker.clone();
+    let mut long = None;
     store.epoch_deadline_callback(move |store| {
         store.data().lease.check()?;
-        ticks += 1;
-        if ticks == LONG_TICKS {
+        if long.is_none() && monotonic().duration_since(begun) >= LONG {
             demote();
+            long = Some(ticker.long());
+        }
+        if long.is_some() {
+            std::thread::yield_now();
         }
         Ok(UpdateDeadline::Continue(1))
     });
