@@ -23,7 +23,7 @@ use super::changes::Changes;
 use super::reply;
 use super::tools::{InvalidCursor, Lists, ToolList};
 use crate::call::{CallRequest, Host};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// The handler. Cheap to clone; all clones of one door share its state.
 #[derive(Clone)]
@@ -57,10 +57,9 @@ impl Server {
         request: CallToolRequestParams,
         cancel: CancellationToken,
     ) -> Result<CallToolResponse, ErrorData> {
+        let unknown = ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None);
         let list = self.list()?;
-        let Some(tool) = list.find(&request.name) else {
-            return Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None));
-        };
+        let Some(tool) = list.find(&request.name) else { return Err(unknown) };
         let call = CallRequest {
             principal: self.principal.to_owned(),
             tool: tool.clone(),
@@ -71,6 +70,8 @@ impl Server {
         let _running = self.calls.token();
         let result = match self.host.call(call, cancel).await {
             Ok(reply) => reply::success(reply),
+            // Another process removed it after it was found in the list.
+            Err(failure) if failure.error.kind == ErrorKind::UnknownTool => return Err(unknown),
             Err(failure) => reply::failure(&failure),
         };
         Ok(CallToolResponse::Complete(result))
