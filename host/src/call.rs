@@ -14,7 +14,7 @@ pub use crate::answer::{Content, Contents, Reply};
 use crate::audit::{Audit, CallEnd, CallStart, OpenRecord, RequestRecord, Usage};
 use crate::clock;
 use crate::config::Config;
-use crate::egress::{Egress, PLANNED};
+use crate::egress::{Egress, Ledger};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::Tool;
 use crate::namespaces::{http::Http, log::Log};
@@ -210,14 +210,16 @@ impl Trail {
     /// Keeps what a guest spent and did, and passes on what it answered.
     fn follow(&mut self, finished: Finished) -> Result<Result<tools::Reply, tools::Failure>> {
         self.http = finished.http;
-        let requests = self.http.as_ref().map_or(&[][..], Http::requests);
+        let ledger = self.http.as_ref().map(Http::ledger);
+        let (bytes_out, bytes_in) = ledger.map_or((0, 0), Ledger::bytes);
+        let requests = ledger.map_or(0, |ledger| ledger.requests().len());
         self.usage = Usage {
             fuel: finished.spent.fuel,
             memory_peak: finished.spent.memory_peak as u64,
             host_calls: finished.spent.host_calls,
-            requests: u32::try_from(requests.len()).unwrap_or(u32::MAX),
-            bytes_out: requests.iter().map(|request| request.bytes_out).sum(),
-            bytes_in: requests.iter().map(|request| request.bytes_in).sum(),
+            requests: u32::try_from(requests).unwrap_or(u32::MAX),
+            bytes_out,
+            bytes_in,
             ..self.usage
         };
         let redactor = self.redactor();
@@ -230,12 +232,17 @@ impl Trail {
     }
 
     fn requests(&self) -> Vec<RequestRecord> {
-        self.http.as_ref().map_or_else(Vec::new, |http| http.requests().to_vec())
+        self.http.as_ref().map_or_else(Vec::new, |http| http.ledger().requests().to_vec())
+    }
+
+    /// In a dry run: the requests that were not sent.
+    fn plan(&self) -> Vec<RequestRecord> {
+        self.http.as_ref().map_or_else(Vec::new, |http| http.ledger().plan())
     }
 
     /// What a person can do about the request that was refused last.
     fn hint(&self) -> Option<String> {
-        self.http.as_ref().and_then(|http| http.hint().map(str::to_owned))
+        self.http.as_ref().and_then(|http| http.ledger().hint().map(str::to_owned))
     }
 }
 
@@ -249,8 +256,6 @@ async fn finish(
     trail.usage.time = clock::monotonic().duration_since(begun);
     let usage = trail.usage;
     let call_id = record.id().to_owned();
-    let requests = trail.requests();
-    let plan = requests.iter().filter(|request| request.outcome == PLANNED).cloned().collect();
     let error = answer.as_ref().err();
     record
         .finish(CallEnd {
@@ -260,12 +265,14 @@ async fn finish(
                 None => error.message.clone(),
             }),
             usage,
-            requests,
+            requests: trail.requests(),
             log: std::mem::take(&mut trail.log),
         })
         .await;
     match answer {
-        Ok(Answer { structured, content }) => Ok(Reply { call_id, structured, content, plan, usage }),
+        Ok(Answer { structured, content }) => {
+            Ok(Reply { call_id, structured, content, plan: trail.plan(), usage })
+        }
         Err(mut error) => {
             error.hint = error.hint.or_else(|| trail.hint());
             Err(Failure { call_id, error, usage, input_schema: None })

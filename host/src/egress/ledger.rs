@@ -13,7 +13,7 @@ use crate::registry::Capability;
 const SENT: &str = "sent";
 
 /// The outcome of a request that a dry run did not send.
-pub const PLANNED: &str = "planned";
+const PLANNED: &str = "planned";
 
 /// Characters of a text that could not be read as a host: enough to recognise it.
 const UNREAD: usize = 100;

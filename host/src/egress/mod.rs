@@ -34,7 +34,7 @@ pub use approve::{Target, approve};
 pub use dial::{Dialer, Socket, Stream, TcpDialer};
 pub use exceptions::Exceptions;
 pub use headers::{HEADER_BYTES, is_field_value, is_hosts_own};
-pub use ledger::{Ledger, PLANNED};
+pub use ledger::Ledger;
 pub use refusal::Refusal;
 pub use request::{Checked, Method, Template};
 pub use resolve::{Approved, BoxFuture, Resolver, SystemResolver};

@@ -17,6 +17,7 @@ use super::text::{clean_line, clean_text};
 use crate::call::Host;
 use crate::error::Result;
 use crate::manifest::{self, NamespaceName, Runtime};
+use crate::policy::is_granted;
 use crate::registry::{Entry, Snapshot, ToolName};
 
 /// Tools of one page. Several clients never ask for a second page, so the first holds more than any client
@@ -169,11 +170,8 @@ impl ToolList {
 /// Whether every namespace that the capability imports is granted: without one it cannot be instantiated.
 fn is_ready(entry: &Entry) -> bool {
     let manifest = &entry.capability.manifest;
-    let is_granted = |namespace: &NamespaceName| {
-        *namespace == NamespaceName::Log
-            || entry.grants.iter().any(|grant| grant.namespace == *namespace && grant.entry.is_none())
-    };
-    manifest.runtime == Runtime::Component && manifest.uses.iter().all(is_granted)
+    manifest.runtime == Runtime::Component
+        && manifest.uses.iter().all(|&namespace| is_granted(namespace, &entry.grants))
 }
 
 /// Whether a tool is published, and to everyone. Roles, permissions and flags narrow the list per principal

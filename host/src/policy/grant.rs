@@ -139,9 +139,8 @@ impl Granted {
 #[must_use]
 pub fn decide(capability: &Arc<Capability>, grants: &[Grant], approvals: &[Approval], config: &Config) -> Granted {
     let manifest = &capability.manifest;
-    let is_granted = |namespace| grants.contains(&Grant { namespace, entry: None });
     let mut namespaces: BTreeSet<_> =
-        manifest.uses.iter().copied().filter(|&namespace| is_granted(namespace)).collect();
+        manifest.uses.iter().copied().filter(|&namespace| is_granted(namespace, grants)).collect();
     namespaces.insert(NamespaceName::Log);
     Granted {
         http: namespaces.contains(&NamespaceName::Http).then(|| decide_http(manifest, grants)),
@@ -150,6 +149,12 @@ pub fn decide(capability: &Arc<Capability>, grants: &[Grant], approvals: &[Appro
         capability: Arc::clone(capability),
         namespaces,
     }
+}
+
+/// Whether a namespace is granted at all, with whatever entries. `log` always is.
+#[must_use]
+pub fn is_granted(namespace: NamespaceName, grants: &[Grant]) -> bool {
+    namespace == NamespaceName::Log || grants.contains(&Grant { namespace, entry: None })
 }
 
 fn decide_http(manifest: &Manifest, grants: &[Grant]) -> HttpGrant {

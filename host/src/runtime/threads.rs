@@ -78,6 +78,7 @@ impl Threads {
             .spawn(move || shared.work());
         if let Err(error) = spawned {
             queue.jobs.pop_back();
+            self.shared.waiting.store(queue.jobs.len(), Ordering::Release);
             return Err(error);
         }
         Ok(())

@@ -8,7 +8,6 @@ mod wire;
 
 use std::sync::Arc;
 
-use crate::audit::RequestRecord;
 use crate::egress::{Egress, Ledger};
 use crate::policy::Granted;
 use crate::secrets::{CallSecrets, Redactor, Vault};
@@ -43,15 +42,9 @@ impl Http {
         self.secrets.redactor()
     }
 
-    /// What a person can do about the last refusal.
+    /// What it sent, tried to send, or would have sent.
     #[must_use]
-    pub fn hint(&self) -> Option<&str> {
-        self.ledger.hint()
-    }
-
-    /// Every attempt, in order.
-    #[must_use]
-    pub fn requests(&self) -> &[RequestRecord] {
-        self.ledger.requests()
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 }
