@@ -41,9 +41,12 @@ pub struct SecretValue {
     pub source: String,
     /// The value.
     pub value: Zeroizing<Vec<u8>>,
+    /// Whether it may be put into a request. One that may not (an earlier value, a refresh token, a value whose
+    /// approval was withdrawn) is only searched for in what comes back.
+    pub is_usable: bool,
 }
 
-/// All values that one capability may use. A secret that is not set is not in it.
+/// All values that one capability may use, and those it could have used. A secret that is not set is not in it.
 #[derive(Default)]
 pub struct SecretSet(Vec<SecretValue>);
 
@@ -61,7 +64,7 @@ impl SecretSet {
 
     /// The value of the placeholder `name` that is stored under `source`.
     pub(crate) fn get(&self, name: &str, source: &str) -> Option<&[u8]> {
-        let found = self.0.iter().find(|secret| secret.name == name && secret.source == source);
+        let found = self.0.iter().find(|secret| secret.is_usable && secret.name == name && secret.source == source);
         found.map(|secret| secret.value.as_slice())
     }
 }

@@ -188,6 +188,7 @@ mod tests {
             name: (*name).to_owned(),
             source: (*name).to_owned(),
             value: Zeroizing::new(value.to_vec()),
+            is_usable: true,
         };
         Redactor::new(&SecretSet::new(values.iter().map(value).collect())).unwrap()
     }
@@ -287,6 +288,7 @@ mod tests {
             name: "KEY".to_owned(),
             source: "KEY".to_owned(),
             value: Zeroizing::new(VALUE.as_bytes().to_vec()),
+            is_usable: true,
         };
         assert_eq!(format!("{:?}", SecretSet::new(vec![secret])), r#"{"KEY"}"#);
     }

@@ -103,7 +103,7 @@ impl Vault {
         let key = self.key.read()?.ok_or_else(missing_key)?;
         let values = set.map(|((name, source), sealed)| {
             let value = open(&key, source, sealed)?;
-            Ok(SecretValue { name: name.to_owned(), source: source.to_owned(), value })
+            Ok(SecretValue { name: name.to_owned(), source: source.to_owned(), value, is_usable: true })
         });
         Ok(SecretSet::new(values.collect::<Result<_>>()?))
     }

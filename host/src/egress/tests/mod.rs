@@ -147,6 +147,7 @@ impl World {
                 name: (*name).to_owned(),
                 source: (*name).to_owned(),
                 value: Zeroizing::new(value.clone().into_bytes()),
+                is_usable: true,
             };
             Ok(SecretSet::new(values.iter().map(value).collect()))
         });

@@ -106,6 +106,7 @@ async fn one_placeholder_can_stand_for_another_value_at_another_host() {
             name: "KEY".to_owned(),
             source: source.to_owned(),
             value: Zeroizing::new(format!("value of {source}").into_bytes()),
+            is_usable: true,
         };
         Ok(SecretSet::new(vec![value("FIRST"), value("SECOND")]))
     });
