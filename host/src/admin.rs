@@ -10,7 +10,7 @@ use crate::component;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Approval, Grant, asks, check_approval, check_grant, same_grant};
 use crate::registry::{Artifacts, Capability, CapabilityName, Catalog, Digest, Entry, Snapshot};
-use crate::secrets::Vault;
+use crate::secrets::{SecretKind, Vault};
 use crate::store::Store;
 
 pub use crate::secrets::StoredSecret;
@@ -120,9 +120,20 @@ impl Admin {
         self.vault.set(name, value)
     }
 
-    /// Removes a value. Gives whether there was one.
+    /// Stores a value that is not put in any more from `expires_at` on, in milliseconds since 1970.
+    pub fn set_secret_until(&self, name: &str, value: &[u8], expires_at: i64) -> Result<()> {
+        self.vault.set_with(name, SecretKind::Value, value, Some(expires_at))
+    }
+
+    /// Removes a value with all that was kept of it: answers are not searched for it any more. Gives whether there was
+    /// one.
     pub fn remove_secret(&self, name: &str) -> Result<bool> {
         self.vault.remove(name)
+    }
+
+    /// Seals every stored value with a new key, and removes the old one. Gives how many values there are.
+    pub fn rotate_key(&self) -> Result<usize> {
+        self.vault.rotate_key()
     }
 
     /// Names and times of the stored secrets.

@@ -50,7 +50,7 @@ impl App {
         let store = Store::open(home, clock.clone())?;
         let artifacts = Artifacts::new(home);
         let catalog = Arc::new(Catalog::new(store.clone()));
-        let vault = Arc::new(Vault::new(home, store.clone()));
+        let vault = Arc::new(Vault::with_settings(home, store.clone(), &config.secrets));
         let admin = Admin::new(store.clone(), artifacts.clone(), catalog.clone(), vault.clone());
         Ok(Self {
             home: home.to_owned(),

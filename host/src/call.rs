@@ -121,7 +121,7 @@ impl Host {
         let granted = policy::decide(capability, grants, approvals, &self.rooms.config);
         let input = valid_input(&request.arguments, found.schemas())?;
         let lease = Lease { deadline: begun + granted.budget().time, cancel: cancel.child_token() };
-        let http = Http::new(self.rooms.egress.clone(), self.rooms.vault.clone(), &granted);
+        let http = Http::new(self.rooms.egress.clone(), &self.rooms.vault, &granted);
         let call = guest_call(request, input, call_id);
         let finished = self.rooms.runtime.run(GuestCall { granted, call, lease, http, log: Log::default() }).await;
         let reply = trail.follow(finished)?;

@@ -38,6 +38,8 @@ pub struct Config {
     pub http: HttpConfig,
     /// The HTTP door.
     pub serve: ServeConfig,
+    /// How secrets are kept.
+    pub secrets: SecretsConfig,
     /// Exceptions for one capability, by `publisher/slug`.
     pub capability: BTreeMap<String, CapabilityConfig>,
 }
@@ -142,6 +144,23 @@ impl Default for ServeConfig {
     }
 }
 
+/// How secrets are kept.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct SecretsConfig {
+    /// The file with the key that opens stored secrets. Without it: `key` in the data directory. It belongs to one
+    /// home; a relative path starts at the home.
+    pub key_file: Option<PathBuf>,
+    /// Hours for which answers are searched for a value that was replaced.
+    pub overlap_hours: u32,
+}
+
+impl Default for SecretsConfig {
+    fn default() -> Self {
+        Self { key_file: None, overlap_hours: 24 }
+    }
+}
+
 impl Config {
     /// Reads `remit.toml` of the home at `home`. Without one, everything is as it is by default.
     pub fn load(home: &Path) -> Result<Self> {
@@ -155,6 +174,7 @@ impl Config {
             Err(error) => return Err(Error { kind: ErrorKind::Config, ..Error::file(&path, &error) }),
         };
         let mut config = Self::parse(&text).map_err(|problem| problem.in_file(&path))?;
+        config.secrets.key_file = config.secrets.key_file.map(|file| home.join(file));
         for exceptions in config.capability.values_mut() {
             for file in &mut exceptions.http.ca {
                 *file = home.join(&file);
@@ -216,6 +236,8 @@ mod tests {
             [serve]
             hosts = ["remit.example.com"]
             origins = ["https://console.example.com"]
+            [secrets]
+            key-file = "keys/key"
             [capability."acme/weather".http]
             private = ["10.1.0.0/16", "fd00::/8"]
             connect = { "api.example.com:443" = "127.0.0.1:8443" }
@@ -225,6 +247,8 @@ mod tests {
         let config = Config::load(home.path())?;
         assert_eq!((config.ceilings.fuel, config.ceilings.memory_mib), (Some(1_000_000), Some(32)));
         assert_eq!((config.runtime.calls, config.runtime.queue), (4, RuntimeConfig::default().queue));
+        assert_eq!(config.secrets.key_file, Some(home.path().join("keys/key")));
+        assert_eq!(config.secrets.overlap_hours, 24);
         let http = &config.capability["acme/weather"].http;
         assert_eq!(http.ca, [home.path().join("ca.pem"), PathBuf::from("/etc/ca.pem")]);
         assert_eq!(http.connect["api.example.com:443"], "127.0.0.1:8443".parse()?);
@@ -248,6 +272,8 @@ mod tests {
             ("[runtime]\ncalls = \"many\"\n", "line 2: invalid type: string \"many\", expected usize", None),
             ("[runtime]\ncalls = 0\n", "line 2: `runtime.calls` must be between 1 and 4096", None),
             ("[http]\n\nredirects = 21\n", "line 3: `http.redirects` must be between 0 and 20", None),
+            ("[secrets]\nkey-file = \"\"\n", "line 2: `secrets.key-file` is empty", None),
+            ("[secrets]\noverlap-hours = 0\n", "line 2: `secrets.overlap-hours` must be between 1 and 8784", None),
             ("[ceilings]\nmemory-mib = 5000\n", "line 2: `ceilings.memory-mib` must be between 1 and 4096", None),
             (
                 "[ceilings]\nfuel = 10\n[defaults]\nfuel = 11\n",

@@ -28,6 +28,9 @@ const REDIRECTS: RangeInclusive<u64> = 0..=20;
 /// What is read is held in memory and searched for secrets; 256 MiB is far above any API's answer.
 const BODY_BYTES: RangeInclusive<u64> = 1..=256 * 1024 * 1024;
 
+/// A year at most: what is kept longer should be kept on purpose. None would be less than the calls that run.
+const OVERLAP_HOURS: RangeInclusive<u64> = 1..=366 * 24;
+
 /// Any number but none: zero would switch the service off, and there are clearer ways to do that.
 const SOME: RangeInclusive<u64> = 1..=u32::MAX as u64;
 
@@ -117,9 +120,13 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
         ("serve", "sessions", serve.sessions as u64, SOME),
         ("serve", "requests-per-second", serve.requests_per_second.into(), SOME),
         ("serve", "body-bytes", serve.body_bytes as u64, BODY_BYTES),
+        ("secrets", "overlap-hours", config.secrets.overlap_hours.into(), OVERLAP_HOURS),
     ];
     for (section, key, value, range) in numbers {
         within(section, key, *value, range)?;
+    }
+    if config.secrets.key_file.as_ref().is_some_and(|file| file.as_os_str().is_empty()) {
+        return Err(InvalidValue::new(&["secrets", "key-file"], "`secrets.key-file` is empty"));
     }
     for origin in &serve.origins {
         let is_origin = url::Url::parse(origin).is_ok_and(|url| url.origin().ascii_serialization() == *origin);

@@ -170,14 +170,18 @@ impl Egress {
         let approved = resolve::resolve(request, exceptions, &*self.resolver, millis(self.limits.dns_ms)).await?;
         let secrets = sender.secrets.opened().map_err(Refusal::Vault)?;
         let prepared = substitute(approved, &secrets.set, self.limits.request_bytes)?;
+        let sources = prepared.sources().clone();
         let dialled =
             dial::dial(prepared, &*self.dialer, exceptions.tls(), millis(self.limits.connect_ms)).await?;
         ledger.note(|record| record.address = Some(dialled.address().to_string()));
+        sender.secrets.note_uses(sources);
         let mut bytes_in = 0;
         let received = exchange::exchange(dialled, &self.limits, &mut bytes_in).await;
         ledger.note(|record| record.bytes_in = bytes_in);
         let received = received?;
         ledger.note(|record| record.status = Some(received.status.as_u16()));
+        // A value that was set while the request ran can be in the answer as well.
+        let secrets = sender.secrets.opened().map_err(Refusal::Vault)?;
 
         if let Some(location) = received.location() {
             if secrets.redactor.finds(location.as_bytes()) {

@@ -44,6 +44,14 @@ pub enum Refusal {
     /// The secret is not set, or its use is not approved: one answer for both.
     #[error("the secret `{0}` is not available here")]
     SecretNotAvailable(String),
+    /// The value has ended. Only a person is told more than of one that is not available.
+    #[error("the secret `{name}` is not available here")]
+    SecretExpired {
+        /// The placeholder's name.
+        name: String,
+        /// The name of the stored value.
+        stored: String,
+    },
     /// A placeholder stands where none may stand.
     #[error("secrets: {0}")]
     SecretPlacement(String),
@@ -96,7 +104,7 @@ impl Refusal {
             Self::HeaderInvalid(_) => ErrorKind::HttpHeaderInvalid,
             Self::HeaderNotAllowed(_) => ErrorKind::HttpHeaderNotAllowed,
             Self::RequestTooLarge => ErrorKind::HttpRequestTooLarge,
-            Self::SecretNotAvailable(_) => ErrorKind::SecretNotAvailable,
+            Self::SecretNotAvailable(_) | Self::SecretExpired { .. } => ErrorKind::SecretNotAvailable,
             Self::SecretPlacement(_) => ErrorKind::SecretPlacement,
             Self::Vault(error) => error.kind,
             Self::PrivateAddress(_) => ErrorKind::HttpPrivateAddress,
@@ -128,6 +136,9 @@ impl Refusal {
                 "check that `{name}` is stored (`remit secret list`) and approved for {authority} \
                  (`remit show {capability}`)"
             )),
+            Self::SecretExpired { stored, .. } => {
+                Some(format!("the value of `{stored}` has expired: remit secret set {stored}"))
+            }
             Self::PrivateAddress(address) => Some(format!(
                 "if `{capability}` may reach {address}, add it to `http.private` in \
                  `[capability.\"{capability}\"]` of `remit.toml`"
@@ -153,6 +164,7 @@ impl From<Unplaced> for Refusal {
     fn from(unplaced: Unplaced) -> Self {
         match unplaced {
             Unplaced::NotAvailable(name) => Self::SecretNotAvailable(name),
+            Unplaced::Expired { name, stored } => Self::SecretExpired { name, stored },
             Unplaced::Misplaced(why) => Self::SecretPlacement(why),
             Unplaced::Field(name) => {
                 Self::HeaderInvalid(format!("the value of the secret in `{name}` is not valid in a header field"))

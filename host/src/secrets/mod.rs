@@ -10,28 +10,30 @@
 mod body;
 mod encodings;
 mod key;
+mod of_call;
 mod placeholder;
 mod placement;
 mod redact;
+mod roster;
+mod rotate;
 mod seal;
 mod substitute;
+mod value;
 mod vault;
 
 use std::fmt;
-use std::sync::OnceLock;
 
 use zeroize::Zeroizing;
 
-use crate::error::Result;
-use crate::policy::Granted;
-
 pub use key::sealing_key;
+pub use of_call::{CallSecrets, Opened};
 pub(crate) use placeholder::contains_placeholder;
 pub use placement::{Destination, Text, Unplaced};
 pub(crate) use placement::{is_approved_header, place_body, place_header};
 pub use redact::{Redact, Redacted, Redactor};
 pub use substitute::{Prepared, substitute};
-pub use vault::{StoredSecret, Vault};
+pub use value::COMFORTABLE;
+pub use vault::{SecretKind, StoredSecret, Vault};
 
 /// One value, as the vault gives it. It has no way to be printed, and its memory is cleared.
 pub struct SecretValue {
@@ -48,79 +50,58 @@ pub struct SecretValue {
 
 /// All values that one capability may use, and those it could have used. A secret that is not set is not in it.
 #[derive(Default)]
-pub struct SecretSet(Vec<SecretValue>);
+pub struct SecretSet {
+    values: Vec<SecretValue>,
+    /// (placeholder, stored name) of what would be usable, had it not ended.
+    expired: Vec<(String, String)>,
+}
 
 impl SecretSet {
     /// Holds `values`.
     #[must_use]
     pub fn new(values: Vec<SecretValue>) -> Self {
-        Self(values)
+        Self { values, expired: Vec::new() }
     }
 
     /// The values.
     pub fn iter(&self) -> impl Iterator<Item = &SecretValue> {
-        self.0.iter()
+        self.values.iter()
     }
 
     /// The value of the placeholder `name` that is stored under `source`.
     pub(crate) fn get(&self, name: &str, source: &str) -> Option<&[u8]> {
-        let found = self.0.iter().find(|secret| secret.is_usable && secret.name == name && secret.source == source);
+        let found = self.values.iter().find(|secret| secret.is_usable && secret.name == name && secret.source == source);
         found.map(|secret| secret.value.as_slice())
+    }
+
+    /// Whether the value of `name` under `source` is stored and approved, and has ended.
+    pub(crate) fn has_expired(&self, name: &str, source: &str) -> bool {
+        self.expired.iter().any(|(expired, stored)| expired == name && stored == source)
+    }
+
+    fn note_expired(&mut self, name: &str, source: &str) {
+        self.expired.push((name.to_owned(), source.to_owned()));
+    }
+
+    fn extend(&mut self, values: impl IntoIterator<Item = SecretValue>) {
+        self.values.extend(values);
+    }
+
+    /// Adds what is only in `earlier`, to be searched for.
+    fn remember(&mut self, earlier: &Self) {
+        let known = self.values.len();
+        for SecretValue { name, source, value, .. } in &earlier.values {
+            let is_known = self.values[..known].iter().any(|secret| secret.name == *name && secret.value == *value);
+            if !is_known {
+                let (name, source, value) = (name.clone(), source.clone(), value.clone());
+                self.values.push(SecretValue { name, source, value, is_usable: false });
+            }
+        }
     }
 }
 
 impl fmt::Debug for SecretSet {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_set().entries(self.0.iter().map(|secret| &secret.name)).finish()
-    }
-}
-
-/// How the values of one call are read: from the vault, or by a test that counts.
-type Open = Box<dyn Fn() -> Result<SecretSet> + Send + Sync>;
-
-/// The secrets of one call: opened at the first use, and once.
-pub struct CallSecrets {
-    open: Open,
-    opened: OnceLock<Opened>,
-}
-
-/// The values of one call, and what keeps them out of its answers.
-pub struct Opened {
-    /// The values.
-    pub set: SecretSet,
-    /// Finds every one of them.
-    pub redactor: Redactor,
-}
-
-impl CallSecrets {
-    /// The secrets of a call with these grants. `open` is never asked when no secret is approved.
-    pub fn new(granted: &Granted, open: impl Fn() -> Result<SecretSet> + Send + Sync + 'static) -> Self {
-        let secrets = Self { open: Box::new(open), opened: OnceLock::new() };
-        if granted.secrets().iter().all(|secret| secret.approvals.is_empty()) {
-            secrets.opened.get_or_init(Opened::nothing);
-        }
-        secrets
-    }
-
-    /// What keeps the values out, if they were opened.
-    #[must_use]
-    pub fn redactor(&self) -> Option<&Redactor> {
-        self.opened.get().map(|opened| &opened.redactor)
-    }
-
-    /// Opens them, or gives what was opened before in this call.
-    pub fn opened(&self) -> Result<&Opened> {
-        if let Some(opened) = self.opened.get() {
-            return Ok(opened);
-        }
-        let set = (self.open)()?;
-        let redactor = Redactor::new(&set)?;
-        Ok(self.opened.get_or_init(|| Opened { set, redactor }))
-    }
-}
-
-impl Opened {
-    fn nothing() -> Self {
-        Self { set: SecretSet::default(), redactor: Redactor::default() }
+        formatter.debug_set().entries(self.values.iter().map(|secret| &secret.name)).finish()
     }
 }

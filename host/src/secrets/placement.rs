@@ -24,6 +24,13 @@ pub struct Destination<'a> {
 pub enum Unplaced {
     /// Unknown, not approved for the host, or not set. Holds the placeholder's name.
     NotAvailable(String),
+    /// Its value has ended. A guest hears the same as of one that is not available.
+    Expired {
+        /// The placeholder's name.
+        name: String,
+        /// The name of the stored value.
+        stored: String,
+    },
     /// It stands where it may not stand.
     Misplaced(String),
     /// With the value in it, this header field is not valid.
@@ -52,6 +59,14 @@ impl Text<'_> {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Secret { name, .. } => Some(*name),
+            Piece::Literal(_) => None,
+        })
+    }
+
+    /// The names of the stored values that take their places.
+    pub(super) fn sources(&self) -> impl Iterator<Item = &str> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Secret { source, .. } => Some(source.as_str()),
             Piece::Literal(_) => None,
         })
     }

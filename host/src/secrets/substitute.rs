@@ -4,6 +4,7 @@
 //! what `egress` dials, so a value can go nowhere else. What a header value, JSON string, form field or
 //! multipart part can hold is checked once more with the value in it.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
@@ -25,6 +26,7 @@ pub struct Prepared {
     method: Method,
     fields: Vec<(HeaderName, HeaderValue)>,
     body: Option<Bytes>,
+    sources: BTreeSet<String>,
 }
 
 impl Prepared {
@@ -40,6 +42,12 @@ impl Prepared {
         &self.addresses
     }
 
+    /// The names of the stored values that are in it.
+    #[must_use]
+    pub fn sources(&self) -> &BTreeSet<String> {
+        &self.sources
+    }
+
     /// What to send: method, header fields and body.
     #[must_use]
     pub fn into_parts(self) -> (Target, Method, Vec<(HeaderName, HeaderValue)>, Option<Bytes>) {
@@ -51,6 +59,7 @@ impl Prepared {
 pub fn substitute(approved: Approved<'_>, set: &SecretSet, body_limit: usize) -> Result<Prepared, Unplaced> {
     let (request, addresses) = approved.into_parts();
     let (target, method, fields, body) = request.into_parts();
+    let sources = fields.iter().map(|(_, text)| text).chain(&body).flat_map(Text::sources).map(str::to_owned).collect();
     let mut header_bytes = 0;
     let fields = fields
         .into_iter()
@@ -66,7 +75,7 @@ pub fn substitute(approved: Approved<'_>, set: &SecretSet, body_limit: usize) ->
         return Err(Unplaced::TooLarge);
     }
     // The body keeps its clearing buffer; hyper's own copy on the wire is out of our hands.
-    Ok(Prepared { target, addresses, method, fields, body: body.map(Bytes::from_owner) })
+    Ok(Prepared { target, addresses, method, fields, body: body.map(Bytes::from_owner), sources })
 }
 
 fn field_value(name: &HeaderName, text: &Text<'_>, value: &[u8]) -> Result<HeaderValue, Unplaced> {
@@ -90,7 +99,10 @@ fn fill(text: &Text<'_>, set: &SecretSet) -> Result<Zeroizing<Vec<u8>>, Unplaced
         match piece {
             Piece::Literal(bytes) => out.extend_from_slice(bytes),
             Piece::Secret { name, source } => {
-                let value = set.get(name, source).ok_or_else(|| Unplaced::NotAvailable((*name).to_owned()))?;
+                let value = set.get(name, source).ok_or_else(|| match set.has_expired(name, source) {
+                    true => Unplaced::Expired { name: (*name).to_owned(), stored: source.clone() },
+                    false => Unplaced::NotAvailable((*name).to_owned()),
+                })?;
                 let written = text.kind.write(value, &mut out);
                 written.map_err(|Unwritable(why)| Unplaced::Misplaced(format!("`{name}`: {why}")))?;
             }

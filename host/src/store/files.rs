@@ -1,6 +1,6 @@
 //! The files of a home: opened without following links, written whole or not at all.
 
-use std::fs::{DirBuilder, File, Metadata};
+use std::fs::{DirBuilder, File, Metadata, TryLockError};
 use std::io::{ErrorKind as IoErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -69,6 +69,36 @@ fn put(folder: &Path, path: &Path, bytes: &[u8], existing: Existing) -> std::io:
     }
     File::open(folder)?.sync_all()?;
     Ok(true)
+}
+
+/// Puts the file `from` in the place of `to`, in the same folder: at every moment `to` is one of the two.
+pub(crate) fn put_over(from: &Path, to: &Path) -> Result<()> {
+    let folder = to.parent().ok_or_else(|| Error::internal("a file of a home has a folder"))?;
+    std::fs::rename(from, to)
+        .and_then(|()| File::open(folder)?.sync_all())
+        .map_err(|error| Error::file(to, &error))
+}
+
+/// Waits until nobody else holds the lock of this name in the home, and holds it while the file lives.
+pub(super) fn hold_lock(home: &Path, name: &str) -> Result<File> {
+    let path = home.join(name);
+    let lock = open_lock(&path);
+    lock.and_then(|lock| lock.lock().map(|()| lock)).map_err(|error| Error::file(&path, &error))
+}
+
+/// Holds the lock as well; `None` when somebody else does.
+pub(super) fn try_lock(home: &Path, name: &str) -> Result<Option<File>> {
+    let path = home.join(name);
+    let lock = open_lock(&path).map_err(|error| Error::file(&path, &error))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(Some(lock)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(Error::file(&path, &error)),
+    }
+}
+
+fn open_lock(path: &Path) -> std::io::Result<File> {
+    File::options().create(true).truncate(false).write(true).mode(0o600).open(path)
 }
 
 /// Makes the folder `name` in `parent`, for the owner alone, when it is not there.

@@ -3,12 +3,12 @@
 //! Each step is one transaction that also moves `user_version`: a process that is killed leaves the
 //! database before a step or after it. Several processes may start at once; the first does the work.
 
-use std::fs::File;
 use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::failure::damaged;
+use super::files::hold_lock;
 use crate::error::{Error, ErrorKind, Result};
 
 /// In order; step `n` leads from `user_version` `n` to `n + 1`. Released steps are never edited.
@@ -25,10 +25,7 @@ const LOCK_FILE: &str = "setup.lock";
 /// Brings the database up to date, and makes sure that it is in WAL mode.
 pub(super) fn prepare(connection: &mut Connection, home: &Path) -> Result<()> {
     if state(connection)? < STEPS.len() {
-        let path = home.join(LOCK_FILE);
-        let lock = File::options().create(true).truncate(false).write(true).open(&path);
-        let _held =
-            lock.and_then(|lock| lock.lock().map(|()| lock)).map_err(|error| Error::file(&path, &error))?;
+        let _held = hold_lock(home, LOCK_FILE)?;
         set_wal(connection)?;
         for step in state(connection)?..STEPS.len() {
             apply(connection, step)?;

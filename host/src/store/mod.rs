@@ -16,6 +16,7 @@ mod process;
 mod secrets;
 mod writer;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
@@ -27,9 +28,9 @@ use crate::error::{Error, ErrorKind, Result};
 use process::Process;
 use writer::{Hurry, Job, Writer};
 
-pub(crate) use files::{Existing, is_private, make_folder, open_regular, write_whole};
+pub(crate) use files::{Existing, is_private, make_folder, open_regular, put_over, write_whole};
 pub(crate) use installs::Install;
-pub(crate) use secrets::Sealed;
+pub(crate) use secrets::{Sealed, SealedRoster, SecretRows, Shelf};
 
 /// The database's file in the data directory.
 const FILE: &str = "remit.db";
@@ -101,6 +102,16 @@ impl Store {
     /// Waits until everything queued so far is on disk.
     pub fn flush(&self) -> Result<()> {
         self.write(|_| Ok(()))
+    }
+
+    /// Waits for a lock of this home's processes, by its name, and holds it while the file lives.
+    pub(crate) fn hold_lock(&self, name: &str) -> Result<File> {
+        files::hold_lock(&self.home, name)
+    }
+
+    /// Holds the lock as well; `None` when somebody else does.
+    pub(crate) fn try_lock(&self, name: &str) -> Result<Option<File>> {
+        files::try_lock(&self.home, name)
     }
 
     /// The time by this store's clock, in milliseconds since 1970.

@@ -26,11 +26,10 @@ pub struct Http {
 impl Http {
     /// For one call. Must be made on a thread of the I/O runtime.
     #[must_use]
-    pub fn new(egress: Arc<Egress>, vault: Arc<Vault>, granted: &Granted) -> Self {
-        let owner = granted.clone();
+    pub fn new(egress: Arc<Egress>, vault: &Arc<Vault>, granted: &Granted) -> Self {
         Self {
             egress,
-            secrets: CallSecrets::new(granted, move || vault.open(&owner)),
+            secrets: CallSecrets::from_vault(vault, granted),
             ledger: Ledger::new(granted.budget().http_requests),
             io: tokio::runtime::Handle::current(),
         }

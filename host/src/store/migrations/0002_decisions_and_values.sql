@@ -22,9 +22,19 @@ CREATE TABLE asks (
 ) STRICT, WITHOUT ROWID;
 
 -- `value` is what is put in; `oauth2` holds a connection whose access token is put in.
--- After `expires_at` a value is not available any more.
+-- After `expires_at` a value is not available any more. `scheme` says what the ciphertext is bound to: from 2 on
+-- also kind and end, and the row counts only when it is in the roster.
 ALTER TABLE secrets ADD COLUMN kind TEXT NOT NULL DEFAULT 'value' CHECK (kind IN ('value', 'oauth2'));
 ALTER TABLE secrets ADD COLUMN expires_at INTEGER;
+ALTER TABLE secrets ADD COLUMN scheme INTEGER NOT NULL DEFAULT 1;
+
+-- One row: which version of each secret is the newest, under a MAC, so that a row that was put back is seen.
+CREATE TABLE roster (
+    one    INTEGER PRIMARY KEY CHECK (one = 1),
+    kek_id TEXT NOT NULL,
+    newest TEXT NOT NULL CHECK (json_valid(newest)),
+    mac    BLOB NOT NULL CHECK (length(mac) = 32)
+) STRICT;
 
 -- When a value last went out. A table of its own: a change of `secrets` moves the generation, a use must not.
 CREATE TABLE secret_uses (
@@ -36,6 +46,9 @@ CREATE TABLE secret_uses (
 CREATE TABLE old_values (
     name        TEXT NOT NULL,
     version     INTEGER NOT NULL,
+    kind        TEXT NOT NULL CHECK (kind IN ('value', 'oauth2')),
+    expires_at  INTEGER,
+    scheme      INTEGER NOT NULL,
     kek_id      TEXT NOT NULL,
     salt        BLOB NOT NULL CHECK (length(salt) = 32),
     nonce       BLOB NOT NULL CHECK (length(nonce) = 12),
@@ -54,6 +67,12 @@ CREATE TABLE exposures (
     PRIMARY KEY (publisher, slug, secret, source)
 ) STRICT, WITHOUT ROWID;
 INSERT INTO exposures SELECT DISTINCT publisher, slug, secret, source FROM approvals;
+CREATE TRIGGER approvals_inserted_expose AFTER INSERT ON approvals BEGIN
+    INSERT OR IGNORE INTO exposures VALUES (NEW.publisher, NEW.slug, NEW.secret, NEW.source);
+END;
+CREATE TRIGGER approvals_updated_expose AFTER UPDATE ON approvals BEGIN
+    INSERT OR IGNORE INTO exposures VALUES (NEW.publisher, NEW.slug, NEW.secret, NEW.source);
+END;
 
 -- How many values were cut out of the answer.
 ALTER TABLE requests ADD COLUMN redactions INTEGER NOT NULL DEFAULT 0;
