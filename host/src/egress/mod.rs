@@ -168,7 +168,7 @@ impl Egress {
 
         let _turn = self.gates.enter(capability, clock::monotonic()).await?;
         let approved = resolve::resolve(request, exceptions, &*self.resolver, millis(self.limits.dns_ms)).await?;
-        let secrets = sender.secrets.opened().map_err(Refusal::Vault)?;
+        let secrets = sender.secrets.opened(granted).map_err(Refusal::Vault)?;
         let prepared = substitute(approved, &secrets.set, self.limits.request_bytes)?;
         let sources = prepared.sources().clone();
         let dialled =
@@ -181,7 +181,7 @@ impl Egress {
         let received = received?;
         ledger.note(|record| record.status = Some(received.status.as_u16()));
         // A value that was set while the request ran can be in the answer as well.
-        let secrets = sender.secrets.opened().map_err(Refusal::Vault)?;
+        let secrets = sender.secrets.opened(granted).map_err(Refusal::Vault)?;
 
         if let Some(location) = received.location() {
             if secrets.redactor.finds(location.as_bytes()) {

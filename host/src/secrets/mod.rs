@@ -70,7 +70,8 @@ impl SecretSet {
 
     /// The value of the placeholder `name` that is stored under `source`.
     pub(crate) fn get(&self, name: &str, source: &str) -> Option<&[u8]> {
-        let found = self.values.iter().find(|secret| secret.is_usable && secret.name == name && secret.source == source);
+        let found =
+            self.values.iter().find(|secret| secret.is_usable && secret.name == name && secret.source == source);
         found.map(|secret| secret.value.as_slice())
     }
 
@@ -91,7 +92,8 @@ impl SecretSet {
     fn remember(&mut self, earlier: &Self) {
         let known = self.values.len();
         for SecretValue { name, source, value, .. } in &earlier.values {
-            let is_known = self.values[..known].iter().any(|secret| secret.name == *name && secret.value == *value);
+            let is_known =
+                self.values[..known].iter().any(|secret| secret.name == *name && secret.value == *value);
             if !is_known {
                 let (name, source, value) = (name.clone(), source.clone(), value.clone());
                 self.values.push(SecretValue { name, source, value, is_usable: false });

@@ -352,7 +352,9 @@ pub(super) fn put_back(name: &str) -> Error {
 fn no_roster() -> Error {
     Error::new(ErrorKind::SecretKey, "the list of stored secrets was changed by somebody else")
         .detail("the MAC of the roster does not fit")
-        .hint("restore `remit.db` from its backup, or remove all secrets (`remit secret remove`) and set them again")
+        .hint(
+            "restore `remit.db` from its backup, or remove all secrets (`remit secret remove`) and set them again",
+        )
 }
 
 #[cfg(test)]
