@@ -114,7 +114,7 @@ async fn an_excepted_network_is_dialled_and_its_neighbour_is_not() {
 #[tokio::test(start_paused = true)]
 async fn an_excepted_connection_asks_no_dns_and_still_verifies_the_name() {
     let local: SocketAddr = "127.0.0.1:8443".parse().unwrap();
-    let wrong = Reply::Certificate { name: "other.example.com", expired: false };
+    let wrong = Reply::Certificate(Certificate::Named("other.example.com".to_owned()));
     for (reply, kind) in [(Reply::ok(""), None), (wrong, Some(ErrorKind::HttpTlsFailed))] {
         let mut world = World::answering([reply]);
         world.connect = vec![("api.example.com", 443, local)];
@@ -166,9 +166,9 @@ async fn the_next_address_is_tried_only_when_no_connection_was_made() {
     for (first, kind, dials) in [
         (Reply::Refused, None, 2),
         (Reply::Silent, None, 2),
-        (Reply::Garbage, Some(ErrorKind::HttpTlsFailed), 1),
-        (Reply::Certificate { name: "other.example.com", expired: false }, Some(ErrorKind::HttpTlsFailed), 1),
-        (Reply::Certificate { name: "api.example.com", expired: true }, Some(ErrorKind::HttpTlsFailed), 1),
+        (Reply::garbage(), Some(ErrorKind::HttpTlsFailed), 1),
+        (Reply::Certificate(Certificate::Named("other.example.com".to_owned())), Some(ErrorKind::HttpTlsFailed), 1),
+        (Reply::Certificate(Certificate::Expired), Some(ErrorKind::HttpTlsFailed), 1),
     ] {
         let mut world = World::answering([first, Reply::ok("")]);
         world.resolver = two();
