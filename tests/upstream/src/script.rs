@@ -159,11 +159,7 @@ impl Log {
 ///
 /// # Errors
 /// When the client goes away, or refuses what it is shown.
-pub async fn serve(
-    mut stream: impl AsyncRead + AsyncWrite + Unpin,
-    reply: Reply,
-    log: Log,
-) -> io::Result<()> {
+pub async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, reply: Reply, log: Log) -> io::Result<()> {
     let certificate = match &reply {
         Reply::Refused | Reply::Silent => return Ok(()),
         Reply::Plain(bytes) => {
@@ -259,7 +255,8 @@ fn new_config((certificate, asked, http2_only): Setup) -> Arc<ServerConfig> {
         .with_single_cert(vec![shown.der().clone()], PrivatePkcs8KeyDer::from(key.serialize_der()).into())
         .expect("a server configuration");
     // A server that would rather speak HTTP/2 and mostly still has to speak HTTP/1.1.
-    config.alpn_protocols = if http2_only { vec![b"h2".to_vec()] } else { vec![b"h2".to_vec(), b"http/1.1".to_vec()] };
+    config.alpn_protocols =
+        if http2_only { vec![b"h2".to_vec()] } else { vec![b"h2".to_vec(), b"http/1.1".to_vec()] };
     Arc::new(config)
 }
 

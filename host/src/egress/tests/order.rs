@@ -167,7 +167,11 @@ async fn the_next_address_is_tried_only_when_no_connection_was_made() {
         (Reply::Refused, None, 2),
         (Reply::Silent, None, 2),
         (Reply::garbage(), Some(ErrorKind::HttpTlsFailed), 1),
-        (Reply::Certificate(Certificate::Named("other.example.com".to_owned())), Some(ErrorKind::HttpTlsFailed), 1),
+        (
+            Reply::Certificate(Certificate::Named("other.example.com".to_owned())),
+            Some(ErrorKind::HttpTlsFailed),
+            1,
+        ),
         (Reply::Certificate(Certificate::Expired), Some(ErrorKind::HttpTlsFailed), 1),
     ] {
         let mut world = World::answering([first, Reply::ok("")]);
