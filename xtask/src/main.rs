@@ -12,6 +12,7 @@
 mod bench;
 mod demo;
 mod mcp;
+mod proxy;
 mod shell;
 mod test;
 mod wasm;
