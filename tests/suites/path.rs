@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::client::Client;
 use crate::support::home::{Home, built, outcome, program, remit, renamed, request};
+use crate::support::outside::PUBLIC;
 use crate::support::world::{HOST, SECRET, World};
 
 /// A call that has not begun by then is stuck.
@@ -73,7 +74,7 @@ fn a_record_has_a_child_for_each_request() {
     let child = &record.requests[0];
     assert_eq!((child.method.as_str(), child.authority.as_str(), child.path.as_str()), ("GET", HOST, "/things"));
     assert_eq!((child.status, child.outcome.as_str()), (Some(200), "sent"));
-    assert_eq!(child.address, Some(world.upstream.address().to_string()));
+    assert_eq!(child.address, Some(format!("{PUBLIC}:443")));
     assert_eq!(child.secrets, ["API_KEY"]);
     assert_eq!(record.usage.bytes_in, child.bytes_in);
     let all = format!("{record:?}");

@@ -20,13 +20,12 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn start(home: &Path) -> Self {
-        let mut child = Command::new(program())
-            .arg("serve")
-            .env("REMIT_HOME", home)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("remit serve starts");
+        Self::of(Command::new(program()).arg("serve").env("REMIT_HOME", home))
+    }
+
+    /// A client of the server that this command starts.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("remit serve starts");
         let stdin = child.stdin.take().expect("a pipe");
         let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut client = Self { child, stdin, stdout, last_id: 0, notified: 0 };
@@ -43,6 +42,11 @@ impl Client {
     /// The server's process.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// The server, to be stopped by hand.
+    pub(crate) fn child(&mut self) -> &mut Child {
+        &mut self.child
     }
 
     pub(crate) fn send(&mut self, message: &Value) {

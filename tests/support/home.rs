@@ -8,6 +8,7 @@ use remit::app::App;
 use remit::audit::{Query, Record};
 use remit::call::{CallRequest, Failure, Host, Reply};
 use remit::config::Config;
+use remit::egress::Outside;
 use remit::policy::Grant;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -97,9 +98,23 @@ impl Home {
 
     /// Opens a folder as a home.
     pub(crate) fn open(folder: TempDir) -> Self {
-        let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let config = Config::load(folder.path()).expect("settings that are in order");
-        let app = App::open_with_compiler(folder.path(), config, program()).expect("a home opens");
+        Self::wired(folder, config, Outside::system())
+    }
+
+    /// Opens a folder as a home in a world of the test's own. The `connect` lines in its settings are for the
+    /// program alone, which cannot be given such a world.
+    pub(crate) fn open_in(folder: TempDir, outside: Outside) -> Self {
+        let mut config = Config::load(folder.path()).expect("settings that are in order");
+        for capability in config.capability.values_mut() {
+            capability.http.connect.clear();
+        }
+        Self::wired(folder, config, outside)
+    }
+
+    fn wired(folder: TempDir, config: Config, outside: Outside) -> Self {
+        let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let app = App::open_with_outside(folder.path(), config, program(), outside).expect("a home opens");
         Self { app, threads: threads.expect("threads"), folder }
     }
 

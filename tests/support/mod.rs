@@ -2,4 +2,6 @@
 
 pub(crate) mod client;
 pub(crate) mod home;
+pub(crate) mod outside;
+pub(crate) mod spellings;
 pub(crate) mod world;

@@ -1,22 +1,33 @@
 //! `test/probe` and the upstream that it reaches: a guest that repeats all it gets to know, and a server that
 //! answers what the test wants.
 
+use std::net::SocketAddr;
+use std::sync::Arc;
+
 use remit::call::{Failure, Reply};
 use remit::policy::{Approval, Place};
 use remit_upstream::{Answer, Seen, Upstream};
 use serde_json::{Value, json};
 
-use super::home::{Home, built};
+use super::home::{Home, built, renamed};
+use super::outside::Outside;
 
 /// The host that `test/probe` may ask.
 pub(crate) const HOST: &str = "api.example.com";
 /// The value of its secret.
 pub(crate) const SECRET: &str = "sk_live_8Zq2pV7wXcT4nLrB";
 
-/// An upstream that answers with everything it got, and a home whose `test/probe` reaches it.
+/// The names that the upstream has a certificate for.
+const NAMES: [&str; 3] = [HOST, "files.cdn.example.com", "b.example.com"];
+/// What may be asked for and is at the upstream, besides [`HOST`] at its usual port.
+const OTHERS: [&str; 4] =
+    ["api.example.com:8443", "files.cdn.example.com:443", "b.example.com:443", "other.example.com:443"];
+
+/// An upstream, and a home whose `test/probe` reaches it.
 pub(crate) struct World {
     pub(crate) home: Home,
     pub(crate) upstream: Upstream,
+    pub(crate) outside: Arc<Outside>,
 }
 
 impl World {
@@ -26,20 +37,34 @@ impl World {
 
     /// With settings besides those that lead to the upstream.
     pub(crate) fn with_settings(more: &str, answer: impl Fn(&Seen) -> Answer + Send + Sync + 'static) -> Self {
-        let upstream = Upstream::start(&[HOST, "files.cdn.example.com"], answer);
+        Self::before(more, Upstream::start(&NAMES, answer))
+    }
+
+    /// With an upstream that answers with bytes.
+    pub(crate) fn raw(answer: impl Fn(&Seen) -> Vec<Vec<u8>> + Send + Sync + 'static) -> Self {
+        // As many requests as a table has rows.
+        Self::before("[http]\nper-minute = 100000\n", Upstream::raw(&NAMES, answer))
+    }
+
+    /// With a plain server behind the upstream's TLS.
+    pub(crate) fn in_front_of(server: SocketAddr) -> Self {
+        Self::before("", Upstream::in_front_of(&NAMES, server))
+    }
+
+    fn before(more: &str, upstream: Upstream) -> Self {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let authority = folder.path().join("upstream.pem");
         std::fs::write(&authority, upstream.authority_pem()).expect("room");
         let address = upstream.address();
-        let others = format!(
-            ", \"files.cdn.example.com:443\" = \"{address}\", \"other.example.com:443\" = \"{address}\" }}\n"
-        );
+        let others: String = OTHERS.iter().map(|other| format!(", \"{other}\" = \"{address}\"")).collect();
         let mut settings = more.to_owned();
-        for capability in ["test/probe", "test/other-probe"] {
-            settings.push_str(&upstream.settings(capability, HOST, &authority).replace(" }\n", &others));
+        for capability in ["test/probe", "test/other-probe", "other/probe"] {
+            let lines = upstream.settings(capability, HOST, &authority);
+            settings.push_str(&lines.replace(" }\n", &format!("{others} }}\n")));
         }
         std::fs::write(folder.path().join("remit.toml"), settings).expect("room");
-        Self { home: Home::open(folder), upstream }
+        let outside = Outside::at(address);
+        Self { home: Home::open_in(folder, outside.wired()), upstream, outside }
     }
 
     pub(crate) fn echo() -> Self {
@@ -59,21 +84,27 @@ impl World {
         self
     }
 
-    pub(crate) fn with_secret(self, host: &str, places: &[Place]) -> Self {
-        let admin = self.home.app.admin();
-        admin.set_secret("API_KEY", SECRET.as_bytes()).expect("a good secret");
-        let approvals: Vec<Approval> = places
-            .iter()
-            .map(|place| Approval {
-                secret: "API_KEY".to_owned(),
-                source: "API_KEY".to_owned(),
-                host: host.to_owned(),
-                port: 443,
-                place: place.clone(),
-            })
-            .collect();
-        admin.approve(&"test/probe".parse().expect("a name"), &approvals).expect("within the manifest");
+    /// The probe with another manifest.
+    pub(crate) fn granted_as(self, change: impl FnOnce(&mut Value)) -> Self {
+        self.home.install(renamed(&built("probe"), change));
         self
+    }
+
+    pub(crate) fn with_secret(self, host: &str, places: &[Place]) -> Self {
+        self.set("API_KEY", SECRET);
+        let approvals: Vec<_> = places.iter().map(|place| approval("API_KEY", host, 443, place)).collect();
+        self.approve("test/probe", &approvals);
+        self
+    }
+
+    /// Stores a value.
+    pub(crate) fn set(&self, name: &str, value: &str) {
+        self.home.app.admin().set_secret(name, value.as_bytes()).expect("a good secret");
+    }
+
+    pub(crate) fn approve(&self, capability: &str, approvals: &[Approval]) {
+        let capability = capability.parse().expect("a name");
+        self.home.app.admin().approve(&capability, approvals).expect("within the manifest");
     }
 
     pub(crate) fn fetch(&self, arguments: &Value) -> Result<Reply, Failure> {
@@ -88,4 +119,20 @@ impl World {
             .map(|request| format!("{} {} {}", request.method, request.authority, request.outcome))
             .collect()
     }
+}
+
+/// The value stored under its own name, to this host and port, in this place.
+pub(crate) fn approval(secret: &str, host: &str, port: u16, place: &Place) -> Approval {
+    Approval {
+        secret: secret.to_owned(),
+        source: secret.to_owned(),
+        host: host.to_owned(),
+        port,
+        place: place.clone(),
+    }
+}
+
+/// The field in which most APIs want their key.
+pub(crate) fn authorization() -> Place {
+    Place::Header("authorization".to_owned())
 }

@@ -16,6 +16,7 @@ mod cases;
 mod demo;
 mod fuzz;
 mod mcp;
+mod proxy;
 mod shell;
 mod test;
 mod wasm;

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::proxy::Proxy;
 use crate::shell::{self, Failed, Result, output, program, works};
 use crate::wasm;
 
-/// The MCP client for Python that people use; both protocol eras.
-const PYTHON_CLIENT: &str = "mcp==2.3.0";
+/// For Python: the MCP client that people use, with both protocol eras; an upstream that echoes, and its server.
+const PYTHON_PACKAGES: [&str; 3] = ["mcp==2.3.0", "httpbin==0.10.4", "werkzeug==3.1.9"];
 /// The public description of GitHub's API, against which the tests' upstream is checked.
 const GITHUB_DESCRIPTION: &str = "@octokit/openapi@23.0.2";
 /// Packages in `Cargo.lock`: a dependency must earn its place.
@@ -23,13 +24,18 @@ pub(crate) fn run() -> Result<()> {
     let python = python(&target)?;
     let description = github_description(&target)?;
     tools()?;
-    shell::run(
-        program("cargo")
-            .args(["nextest", "run", "--locked", "--workspace"])
-            .env("REMIT_TEST_CAPABILITIES", &built.capabilities)
-            .env("REMIT_TEST_PYTHON", &python)
-            .env("REMIT_TEST_GITHUB_DESCRIPTION", &description),
-    )?;
+    let tests = ["nextest", "run", "--locked", "--workspace"];
+    // Cargo may need the network for this, by a proxy too; the tests that follow may not.
+    shell::run(program("cargo").args(tests).arg("--no-run"))?;
+    let proxy = Proxy::open()?;
+    let mut run = program("cargo");
+    run.args(tests)
+        .env("REMIT_TEST_CAPABILITIES", &built.capabilities)
+        .env("REMIT_TEST_PYTHON", &python)
+        .env("REMIT_TEST_GITHUB_DESCRIPTION", &description);
+    proxy.offer(&mut run);
+    shell::run(&mut run)?;
+    proxy.nobody_asked()?;
     shell::run(
         program("cargo")
             .args(["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"])
@@ -66,15 +72,17 @@ fn tools() -> Result<()> {
     Ok(())
 }
 
-/// A Python with the client, apart from the system's.
+/// A Python with these packages, apart from the system's.
 fn python(target: &Path) -> Result<PathBuf> {
     let folder = target.join("python");
     let python = folder.join("bin").join("python");
-    let version = PYTHON_CLIENT.rsplit('=').next().unwrap_or_default();
-    let check = format!("import importlib.metadata as m; assert m.version('mcp') == '{version}'");
+    let pins = PYTHON_PACKAGES.join(" ");
+    let check = format!(
+        "import importlib.metadata as m; assert all(m.version(p) == v for p, v in (x.split('==') for x in '{pins}'.split()))"
+    );
     if !works(program(&python).args(["-c", &check])) {
         shell::run(program("python3").args(["-m", "venv"]).arg(&folder))?;
-        shell::run(program(&python).args(["-m", "pip", "install", "--quiet", PYTHON_CLIENT]))?;
+        shell::run(program(&python).args(["-m", "pip", "install", "--quiet"]).args(PYTHON_PACKAGES))?;
     }
     Ok(python)
 }

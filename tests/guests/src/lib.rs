@@ -5,6 +5,8 @@
 
 #![expect(clippy::expect_used, reason = "a guest that does not build is a broken test")]
 
+mod http;
+
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -361,6 +363,7 @@ mod tests {
             Guest::echoes(),
             Guest::reads_fresh_memory_then_fills_it(),
             Guest::logs(3, "hello"),
+            Guest::sends(0, "https://api.example.com/"),
         ];
         for guest in guests {
             assert!(guest.component().starts_with(b"\0asm\x0d\0\x01\0"), "{}", guest.text());

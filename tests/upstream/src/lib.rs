@@ -7,9 +7,12 @@
 #![expect(clippy::expect_used, reason = "an upstream that does not start is a broken test")]
 
 pub mod github;
+mod raw;
 pub mod script;
 
+use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,9 +22,10 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::PrivatePkcs8KeyDer;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 /// A request as it arrived.
 #[derive(Clone, Debug)]
@@ -87,7 +91,7 @@ impl Answer {
 pub struct Upstream {
     address: SocketAddr,
     authority_pem: String,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Log,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
@@ -99,8 +103,17 @@ impl Upstream {
     /// When the loopback interface or the certificates cannot be used.
     #[must_use]
     pub fn start(names: &[&str], answer: impl Fn(&Seen) -> Answer + Send + Sync + 'static) -> Self {
+        let answer: Arc<Handler> = Arc::new(answer);
+        Self::serving(names, move |stream, seen| Box::pin(speak(stream, answer.clone(), seen)))
+    }
+
+    /// Starts a server that does `serve` on every connection.
+    fn serving(
+        names: &[&str],
+        serve: impl Fn(TlsStream<TcpStream>, Log) -> Conversation + Send + Sync + 'static,
+    ) -> Self {
         let (acceptor, authority_pem) = acceptor(names);
-        let seen = Arc::new(Mutex::new(Vec::new()));
+        let seen = Log::default();
         let (stop, stopped) = oneshot::channel();
         let (ready, address) = std::sync::mpsc::channel();
         let log = seen.clone();
@@ -113,7 +126,7 @@ impl Upstream {
                 let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a loopback port");
                 ready.send(listener.local_addr().expect("an address")).expect("the starter waits");
                 tokio::select! {
-                    () = accept(listener, acceptor, Arc::new(answer), log) => {}
+                    () = accept(listener, acceptor, serve, log) => {}
                     _ = stopped => {}
                 }
             });
@@ -182,26 +195,40 @@ fn acceptor(names: &[&str]) -> (TlsAcceptor, String) {
 
 type Handler = dyn Fn(&Seen) -> Answer + Send + Sync;
 
-async fn accept(listener: TcpListener, acceptor: TlsAcceptor, answer: Arc<Handler>, seen: Arc<Mutex<Vec<Seen>>>) {
+/// What arrived so far.
+type Log = Arc<Mutex<Vec<Seen>>>;
+
+/// What is done on one connection.
+type Conversation = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+async fn accept(
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    serve: impl Fn(TlsStream<TcpStream>, Log) -> Conversation + Send + Sync + 'static,
+    seen: Log,
+) {
+    let serve = Arc::new(serve);
     loop {
         let Ok((stream, _peer)) = listener.accept().await else { continue };
-        let acceptor = acceptor.clone();
-        let answer = answer.clone();
-        let seen = seen.clone();
+        let (acceptor, serve, seen) = (acceptor.clone(), serve.clone(), seen.clone());
         tokio::spawn(async move {
             let _ = stream.set_nodelay(true);
             let Ok(stream) = acceptor.accept(stream).await else { return };
-            let service = service_fn(move |request| serve(request, answer.clone(), seen.clone()));
-            let _ =
-                hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+            serve(stream, seen).await;
         });
     }
+}
+
+/// Speaks HTTP.
+async fn speak(stream: TlsStream<TcpStream>, answer: Arc<Handler>, seen: Log) {
+    let service = service_fn(move |request| serve(request, answer.clone(), seen.clone()));
+    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
 async fn serve(
     request: http::Request<hyper::body::Incoming>,
     answer: Arc<Handler>,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Log,
 ) -> Result<http::Response<Full<Bytes>>, hyper::Error> {
     let (parts, body) = request.into_parts();
     let arrived = Seen {
