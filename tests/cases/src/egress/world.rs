@@ -76,8 +76,8 @@ impl World {
     pub(super) async fn call(&self, granted: &Granted, template: Template) -> Left {
         let reads = Arc::clone(&self.reads);
         let names: Vec<_> = self.secrets().map(|(name, _)| name.to_owned()).collect();
-        let secrets = CallSecrets::new(granted, move || {
-            reads.fetch_add(1, Ordering::Relaxed);
+        let secrets = CallSecrets::new(move |_| {
+            reads.fetch_add(usize::from(!names.is_empty()), Ordering::Relaxed);
             let value = |name: &String| SecretValue {
                 name: name.clone(),
                 source: name.clone(),
