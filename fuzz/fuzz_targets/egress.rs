@@ -58,7 +58,10 @@ fn check_name(name: &str) {
     let labels: Vec<_> = name.split('.').collect();
     assert!(labels.len() > 1 && name.len() <= 253, "{name}");
     for label in &labels {
-        assert!(!label.is_empty() && label.len() <= 63 && !label.starts_with('-') && !label.ends_with('-'), "{name}");
+        assert!(
+            !label.is_empty() && label.len() <= 63 && !label.starts_with('-') && !label.ends_with('-'),
+            "{name}"
+        );
         assert!(label.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-')), "{name}");
     }
     assert!(name.parse::<IpAddr>().is_err(), "{name}");
@@ -134,7 +137,10 @@ fn granted(entries: Vec<String>, allow: &[HostPattern]) -> Granted {
     });
     let mut manifest = MANIFEST.clone();
     manifest.http = Some(Http { allow: entries, own_credentials: false });
-    manifest.secrets.iter_mut().for_each(|secret| secret.hosts = exact.map(ToString::to_string).into_iter().collect());
+    manifest
+        .secrets
+        .iter_mut()
+        .for_each(|secret| secret.hosts = exact.map(ToString::to_string).into_iter().collect());
     let grants = asks(&manifest);
     let capability = Capability {
         name: "test/fuzz".parse().expect("a name"),

@@ -16,7 +16,9 @@ const PACKAGES: usize = 420;
 /// Runs it all.
 pub(crate) fn run() -> Result<()> {
     shell::run(program("cargo").args(["fmt", "--all", "--check"]))?;
+    shell::run(program("cargo").args(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))?;
     lock_is_small()?;
+    fuzz_lock_is_current()?;
     let lints = ["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"];
     shell::run(program("cargo").args(lints))?;
     let built = wasm::build()?;
@@ -60,6 +62,15 @@ fn lock_is_small() -> Result<()> {
         return Err(Failed(format!("Cargo.lock holds {packages} packages, {PACKAGES} are allowed")));
     }
     Ok(())
+}
+
+/// The fuzz target is a workspace of its own, so its lock does not follow the other by itself.
+fn fuzz_lock_is_current() -> Result<()> {
+    let metadata = ["metadata", "--format-version=1", "--locked", "--manifest-path", "fuzz/Cargo.toml"];
+    match output(program("cargo").args(metadata)) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Failed("bring fuzz/Cargo.lock up to date: `cargo update --workspace` in fuzz/".to_owned())),
+    }
 }
 
 /// The programs that cargo does not bring itself.

@@ -172,12 +172,17 @@ fn other_words_for_the_same_things_are_understood() {
         denied("tls_failed", &json!({ "upstream": { "h2": "GOAWAY" } })),
         denied("dns_failed", &json!({ "resolves_to": [], "steps": "SERVFAIL" })),
         case(&json!({ "steps": "first look-up answers 93.184.215.14, second look-up 127.0.0.1" })),
+        denied(
+            "private_address",
+            &json!({ "resolves_to": ["::1"], "steps": "first request gets 93.184.215.14; second request gets ::1" }),
+        ),
         denied("rate_limited", &json!({ "environment": { "concurrency": "500 at once" } })),
         denied("import_not_allowed", &json!({ "environment": { "wasi": "imports wasi:filesystem/types@0.2.0" } })),
         case(
             &json!({ "environment": { "ALL_PROXY": "socks5://127.0.0.1:1080", "https_proxy": "127.0.0.1:3128" } }),
         ),
         case(&json!({ "environment": { "SSL_CERT_DIR": "/tmp/certs" } })),
+        denied("host_not_allowed", &json!({ "environment": { "no_proxy": "*" }, "allow_list": [] })),
         denied("header_invalid", &json!({ "request": { "headers": { "x-a": ["1", "2"] } } })),
         denied("secret_placement", &json!({ "url_or_host": "https://api.example.com/?k={{KEY}}" })),
     ];

@@ -80,12 +80,14 @@ pub(super) struct Upstream {
     pub(super) status: Option<u16>,
     pub(super) location: Option<String>,
     /// So many such redirects in a row before an answer.
+    #[serde(alias = "redirects", alias = "repeat", alias = "times")]
     pub(super) hops: Option<usize>,
     #[serde(default)]
     pub(super) headers: Map<String, Value>,
     /// Further header fields, so many.
     pub(super) headers_count: Option<usize>,
     /// A further header field of so many bytes.
+    #[serde(alias = "headers_bytes", alias = "head_bytes")]
     pub(super) header_bytes: Option<usize>,
     pub(super) body: Option<String>,
     /// A body of so many bytes, without a declared length.

@@ -23,6 +23,9 @@ use super::world::{Left, World};
 /// How often a task gives way before it gives up on another.
 const PATIENCE: usize = 100_000;
 
+/// What is found of a request that is answered, or an entry that is accepted.
+const ALLOWED: &str = "allow";
+
 /// What came of one case.
 #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Judged {
@@ -35,7 +38,7 @@ pub(super) struct Judged {
 /// What a case expects, as [`Judged::found`] is written. An error when it says so in a way that is not known.
 pub(super) fn expected(case: &Case) -> Result<String, String> {
     match (case.verdict, &case.error_kind) {
-        (Verdict::Allow, None) => Ok("allow".to_owned()),
+        (Verdict::Allow, None) => Ok(ALLOWED.to_owned()),
         (Verdict::Deny, Some(kind)) => match code(kind) {
             Some(code) => Ok(denied(code)),
             None => Err(format!("`error_kind` is not known: `{kind}`")),
@@ -100,7 +103,7 @@ impl Scene<'_> {
         if let Some(injected) = server::injected(self.case)? {
             judged.wrong.extend(self.as_written(template.clone(), &injected).await?);
         }
-        if self.wire == Wire::Tcp {
+        if self.wire == Wire::Tcp && judged.found == ALLOWED {
             judged.wrong.extend(self.foreign(template).await?);
         }
         Ok(judged)
@@ -173,7 +176,7 @@ impl Scene<'_> {
         let lefts = join_all((0..calls).map(|_| world.call(&granted, template.clone()))).await;
         let answered = lefts.iter().filter(|left| left.result.is_ok()).count();
         let refused: Vec<_> = lefts.iter().filter(|left| left.result.is_err()).collect();
-        let found = refused.first().map_or_else(|| "allow".to_owned(), |left| found(left));
+        let found = refused.first().map_or_else(|| ALLOWED.to_owned(), |left| found(left));
         let mut wrong = Vec::new();
         if answered == 0 {
             wrong.push("none was answered".to_owned());
@@ -253,7 +256,7 @@ fn imports(interfaces: &[String]) -> Judged {
         let component = remit_guests::importing(interface);
         let manifest = remit_guests::manifest("case").to_string();
         match remit::component::inspect(&remit_guests::with_manifest(component, manifest.as_bytes())) {
-            Ok(_) => judged.found = "allow".to_owned(),
+            Ok(_) => judged.found = ALLOWED.to_owned(),
             Err(error) => {
                 if !error.message.contains(interface.as_str()) {
                     judged.wrong.push(format!("the refusal does not name `{interface}`: {}", error.message));
@@ -285,7 +288,7 @@ fn accepted_entry(case: &Case, installed: &Installed) -> Judged {
     let allow: Vec<_> = granted.http().into_iter().flat_map(|http| &http.allow).cloned().collect();
     let declared: Vec<_> = case.allow_list.iter().filter_map(|entry| entry.parse().ok()).collect();
     let wrong = if allow == declared { Vec::new() } else { vec![format!("policy grants {allow:?}")] };
-    Judged { found: "allow".to_owned(), wrong }
+    Judged { found: ALLOWED.to_owned(), wrong }
 }
 
 fn is_http2(replies: &[Reply]) -> bool {
@@ -293,7 +296,7 @@ fn is_http2(replies: &[Reply]) -> bool {
 }
 
 fn found(left: &Left) -> String {
-    left.result.as_ref().err().map_or_else(|| "allow".to_owned(), |refusal| denied(refusal.kind().code()))
+    left.result.as_ref().err().map_or_else(|| ALLOWED.to_owned(), |refusal| denied(refusal.kind().code()))
 }
 
 fn denied(code: &str) -> String {

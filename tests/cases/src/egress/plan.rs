@@ -73,13 +73,14 @@ impl Plan {
         let said = steps.to_lowercase();
         let named = addresses(steps);
         let clauses: Vec<_> = steps.split(';').map(str::trim).collect();
+        let requests = clauses.iter().filter(|clause| has(&clause.to_lowercase(), &["request"]));
+        let requests: Vec<_> =
+            requests.map(|clause| addresses(clause)).filter(|named| !named.is_empty()).collect();
         if has(&said, &["peer"]) && named.len() == 1 {
             self.peer = Some(named[0]);
-        } else if clauses.iter().any(|clause| clause.starts_with("request ")) {
-            let requests = clauses.iter().filter(|clause| clause.starts_with("request "));
-            let turns: Vec<_> = requests.map(|clause| addresses(clause)).collect();
-            self.calls = turns.len();
-            self.answers = Answers::Turns(turns);
+        } else if requests.len() > 1 {
+            self.calls = requests.len();
+            self.answers = Answers::Turns(requests);
         } else if has(&said, &["cname", " a ", " aaaa "]) {
             self.answers = Answers::Zone(zone(&clauses).ok_or_else(|| unknown("steps", steps))?);
         } else if has(&said, &["search "]) {

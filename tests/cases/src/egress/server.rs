@@ -138,9 +138,9 @@ fn raw(words: &str) -> Result<Reply, String> {
     } else if has(&said, &["chunk"]) && has(&said, &["size"]) {
         let size = hex(&said).ok_or_else(|| unknown("raw", words))?;
         with_body("transfer-encoding: chunked\r\n", &format!("{size}\r\na"))
-    } else if has(&said, &["never", "silence", "silent", "stall", "hang", "no answer"]) {
+    } else if has(&said, &["never", "silence", "silent", "stall", "hang", "no answer", "first byte"]) {
         Reply::Drip(Vec::new(), Vec::new())
-    } else if has(&said, &["close", "truncat", "breaks off", "cut off", "shorter than"]) {
+    } else if has(&said, &["close", "truncat", "breaks off", "cut off", "shorter than", "reset"]) {
         with_body("content-length: 100\r\n", "a tenth")
     } else if !lines.is_empty() {
         let lines: String = lines.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
