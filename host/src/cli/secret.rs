@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use super::connect::{self, ConnectArgs};
 use super::{Context, figures, prompt};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -18,6 +19,7 @@ pub(super) struct SecretArgs {
 #[derive(Debug, Subcommand)]
 enum SecretCommand {
     Set(SetArgs),
+    Connect(ConnectArgs),
     List(ListArgs),
     Remove(RemoveArgs),
 }
@@ -51,6 +53,7 @@ struct RemoveArgs {
 pub(super) fn run(args: SecretArgs, context: &Context) -> Result<()> {
     match args.command {
         SecretCommand::Set(args) => set(&args, context),
+        SecretCommand::Connect(args) => connect::run(args, context),
         SecretCommand::List(ListArgs {}) => list(context),
         SecretCommand::Remove(args) => remove(&args, context),
     }

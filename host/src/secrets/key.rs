@@ -132,8 +132,7 @@ impl KeyFile {
         let Some(mut file) = file else { return Ok(None) };
         let metadata = file.metadata().map_err(|error| unusable("cannot be opened").detail(error))?;
         if !is_private(&metadata) {
-            let hint =
-                format!("chmod 600 '{}'; if others could read it, set the secrets anew", path.display());
+            let hint = format!("chmod 600 '{}'; if others could read it, set the secrets anew", path.display());
             return Err(unusable("can be read by others").hint(hint));
         }
         let mut bytes = Zeroizing::new([0; LENGTH]);

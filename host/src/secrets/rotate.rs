@@ -56,8 +56,12 @@ impl Vault {
                     if shelf == Shelf::Current && !roster.lists(&name, sealed.version) {
                         return Err(put_back(&name));
                     }
-                    let label =
-                        Label { name: &name, version: sealed.version, kind: sealed.kind, expires_at: sealed.expires_at };
+                    let label = Label {
+                        name: &name,
+                        version: sealed.version,
+                        kind: sealed.kind,
+                        expires_at: sealed.expires_at,
+                    };
                     let value = seal::open(&key, &name, sealed.clone()).ok_or_else(|| unopened(&name))?;
                     rows.reseal(shelf, &name, &seal::seal(&next, label, &value)?)?;
                     count += usize::from(shelf == Shelf::Current);
@@ -90,7 +94,8 @@ impl Vault {
 
 /// Reads every row back and opens it. What opens is what was sealed: the seal says so.
 fn verify(next: &Key, rows: &SecretRows<'_>) -> Result<()> {
-    let unread = || Error::new(ErrorKind::Store, "what was sealed anew does not open; everything is left as it was");
+    let unread =
+        || Error::new(ErrorKind::Store, "what was sealed anew does not open; everything is left as it was");
     for shelf in [Shelf::Current, Shelf::Old] {
         for (name, sealed) in rows.all(shelf)? {
             seal::open(next, &name, sealed).ok_or_else(unread)?;

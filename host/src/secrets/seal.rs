@@ -54,7 +54,16 @@ pub(super) fn seal(key: &Key, label: Label<'_>, value: &[u8]) -> Result<Sealed> 
             &mut ciphertext,
         )
         .map_err(|_| Error::internal("a value could not be sealed"))?;
-    Ok(Sealed { version, kind, expires_at, scheme: LISTED, kek_id: key.id(), salt, nonce: nonce.to_vec(), ciphertext })
+    Ok(Sealed {
+        version,
+        kind,
+        expires_at,
+        scheme: LISTED,
+        kek_id: key.id(),
+        salt,
+        nonce: nonce.to_vec(),
+        ciphertext,
+    })
 }
 
 /// Opens a value; `None` when it was not sealed by this key for the row `name`, or was changed since.
@@ -158,8 +167,10 @@ mod tests {
     #[test]
     fn the_same_value_never_looks_the_same() {
         let key = Key::for_test(1);
-        let (one, other) =
-            (seal(&key, label("NAME", 1), b"same value").unwrap(), seal(&key, label("NAME", 1), b"same value").unwrap());
+        let (one, other) = (
+            seal(&key, label("NAME", 1), b"same value").unwrap(),
+            seal(&key, label("NAME", 1), b"same value").unwrap(),
+        );
         assert_ne!(one.salt, other.salt);
         assert_ne!(one.nonce, other.nonce);
         assert_ne!(one.ciphertext, other.ciphertext);

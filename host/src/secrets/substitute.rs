@@ -59,7 +59,8 @@ impl Prepared {
 pub fn substitute(approved: Approved<'_>, set: &SecretSet, body_limit: usize) -> Result<Prepared, Unplaced> {
     let (request, addresses) = approved.into_parts();
     let (target, method, fields, body) = request.into_parts();
-    let sources = fields.iter().map(|(_, text)| text).chain(&body).flat_map(Text::sources).map(str::to_owned).collect();
+    let sources =
+        fields.iter().map(|(_, text)| text).chain(&body).flat_map(Text::sources).map(str::to_owned).collect();
     let mut header_bytes = 0;
     let fields = fields
         .into_iter()

@@ -109,9 +109,11 @@ impl SecretRows<'_> {
 
     /// The value of now.
     pub(crate) fn current(&self, name: &str) -> Result<Option<Sealed>> {
-        let mut statement = self
-            .connection
-            .prepare_cached(concat!("SELECT ", sealed_columns!(), " FROM secrets WHERE name = ?1"))?;
+        let mut statement = self.connection.prepare_cached(concat!(
+            "SELECT ",
+            sealed_columns!(),
+            " FROM secrets WHERE name = ?1"
+        ))?;
         Ok(statement.query_row([name], |row| read_sealed(row, 0)).optional()?)
     }
 
@@ -283,8 +285,8 @@ impl SecretRows<'_> {
         let mut statement = self
             .connection
             .prepare_cached("SELECT secret, source FROM exposures WHERE publisher = ?1 AND slug = ?2")?;
-        let rows =
-            statement.query_map((&capability.publisher, &capability.slug), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let rows = statement
+            .query_map((&capability.publisher, &capability.slug), |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
