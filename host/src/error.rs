@@ -94,7 +94,7 @@ kinds! {
     HttpResponseInvalid "http/response-invalid" Operator 1 "The response breaks HTTP, or is coded in a way that cannot be searched for secrets."
     HttpRateLimited "http/rate-limited" Capability 1 "The capability sends too many requests."
     SecretUnset "secret/unset" Operator 2 "No value is stored under this name."
-    SecretNotAvailable "secret/not-available" Operator 1 "The secret is not set, or its use is not approved."
+    SecretNotAvailable "secret/not-available" Operator 1 "The secret is not set or has expired, or its use is not approved."
     SecretPlacement "secret/placement" Capability 1 "A placeholder stands where none may stand."
     SecretInvalid "secret/invalid" Operator 2 "The value cannot be a secret: too short, too common, or it holds control characters."
     SecretKey "secret/key" Operator 2 "The key file is missing, readable by others, or does not open the stored secrets."

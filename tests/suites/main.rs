@@ -13,6 +13,7 @@ mod mcp_stdio;
 mod path;
 mod processes;
 mod python;
+mod rotation;
 mod sandbox;
 mod scaffold;
 mod secrets;

@@ -40,6 +40,11 @@ impl Client {
         client
     }
 
+    /// The server's process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn send(&mut self, message: &Value) {
         writeln!(self.stdin, "{message}").expect("the server reads");
         self.stdin.flush().expect("the server reads");

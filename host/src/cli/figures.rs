@@ -75,6 +75,23 @@ pub(super) fn since(text: &str, now_ms: i64, zone: &TimeZone) -> Option<i64> {
         let before = i64::try_from(duration.as_millis()).ok()?;
         return (before >= 0).then(|| now_ms.saturating_sub(before));
     }
+    moment(text, zone)
+}
+
+/// Reads when something ends: a span after now (`90d`, `1y`, as the calendar counts), a date, whose first moment is
+/// meant, or a time. Gives milliseconds since 1970; `None` also for what is over.
+pub(super) fn end(text: &str, now_ms: i64, zone: &TimeZone) -> Option<i64> {
+    let end = match text.parse::<jiff::Span>() {
+        Ok(span) => {
+            let now = Timestamp::from_millisecond(now_ms).ok()?.to_zoned(zone.clone());
+            now.checked_add(span).ok()?.timestamp().as_millisecond()
+        }
+        Err(_) => moment(text, zone)?,
+    };
+    Some(end).filter(|end| *end > now_ms)
+}
+
+fn moment(text: &str, zone: &TimeZone) -> Option<i64> {
     if let Ok(time) = text.parse::<Timestamp>() {
         return Some(time.as_millisecond());
     }
@@ -118,6 +135,32 @@ mod tests {
         assert_eq!(time_in(moment, berlin), "2026-01-01 01:00:00");
         assert_eq!(utc_time(moment), "2026-01-01T00:00:00.123Z");
         assert_eq!(utc_time(i64::MAX), i64::MAX.to_string());
+    }
+
+    #[test]
+    fn an_end_is_after_now() {
+        const NOW: i64 = 1_767_225_600_000;
+        const HOUR: i64 = 3_600_000;
+        let zone = TimeZone::fixed(jiff::tz::offset(1));
+        let cases = [
+            ("12h", Some(NOW + 12 * HOUR)),
+            ("90d", Some(NOW + 90 * 24 * HOUR)),
+            ("1mo", Some(NOW + 31 * 24 * HOUR)),
+            ("1 year", Some(NOW + 365 * 24 * HOUR)),
+            ("2026-01-02", Some(NOW + 23 * HOUR)),
+            ("2026-01-01T00:00:01Z", Some(NOW + 1000)),
+            ("2026-01-01T00:00:00Z", None),
+            ("2025-12-31", None),
+            ("-1h", None),
+            ("0s", None),
+            ("90", None),
+            ("20000y", None),
+            ("never", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(end(text, NOW, &zone), expected, "{text:?}");
+        }
     }
 
     #[test]

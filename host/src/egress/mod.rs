@@ -199,7 +199,7 @@ impl Egress {
             renewal::refused(self, secrets, &placeholders).await;
         }
         // A value that was set while the request ran can be in the answer as well.
-        let secrets = sender.secrets.opened().map_err(Refusal::Vault)?;
+        let secrets = sender.secrets.opened(granted).map_err(Refusal::Vault)?;
 
         if let Some(location) = received.location() {
             if secrets.redactor.finds(location.as_bytes()) {

@@ -17,9 +17,12 @@ pub struct CallSecrets {
     used: Mutex<BTreeSet<String>>,
 }
 
+/// Gives the values of what is granted.
+type Open = Box<dyn Fn(&Granted) -> Result<SecretSet> + Send + Sync>;
+
 /// Where the values of one call come from: the vault, or a test that counts.
 struct Source {
-    open: Box<dyn Fn() -> Result<SecretSet> + Send + Sync>,
+    open: Open,
     /// Moves when `open` could give something else.
     state: Box<dyn Fn() -> Result<u64> + Send + Sync>,
     /// Takes the names of the stored values that went out, at the end of the call.
@@ -39,17 +42,16 @@ pub struct Opened {
 
 impl CallSecrets {
     /// Secrets that never change during the call.
-    pub fn new(open: impl Fn() -> Result<SecretSet> + Send + Sync + 'static) -> Self {
+    pub fn new(open: impl Fn(&Granted) -> Result<SecretSet> + Send + Sync + 'static) -> Self {
         Self::from_source(Source { open: Box::new(open), state: Box::new(|| Ok(0)), note_uses: Box::new(drop) })
     }
 
-    /// The secrets that a call with these grants gets from the vault.
+    /// The secrets that a call gets from the vault.
     #[must_use]
-    pub fn from_vault(vault: &Arc<Vault>, granted: &Granted) -> Self {
+    pub fn from_vault(vault: &Arc<Vault>) -> Self {
         let (of_open, of_state, of_uses) = (Arc::clone(vault), Arc::clone(vault), Arc::clone(vault));
-        let granted = granted.clone();
         Self::from_source(Source {
-            open: Box::new(move || of_open.open(&granted)),
+            open: Box::new(move |granted| of_open.open(granted)),
             state: Box::new(move || of_state.state()),
             note_uses: Box::new(move |sources| of_uses.note_uses(sources)),
         })
@@ -65,15 +67,15 @@ impl CallSecrets {
         self.newest().map(|opened| &opened.redactor)
     }
 
-    /// Opens them, or gives what was opened before in this call when nothing changed since.
-    pub fn opened(&self) -> Result<&Opened> {
+    /// Opens those of what is granted now, or gives what was opened before in this call when nothing changed since.
+    pub fn opened(&self, granted: &Granted) -> Result<&Opened> {
         // In this order: a change between the two is opened once more by the next request, not missed.
         let state = (self.source.state)()?;
         let newest = self.newest();
         if let Some(opened) = newest.filter(|opened| opened.state == state) {
             return Ok(opened);
         }
-        let mut set = (self.source.open)()?;
+        let mut set = (self.source.open)(granted)?;
         if let Some(earlier) = newest {
             set.remember(&earlier.set);
         }
@@ -112,10 +114,27 @@ mod tests {
 
     use super::super::SecretValue;
     use super::*;
+    use crate::config::Config;
+    use crate::policy::decide;
+    use crate::registry::{Capability, Digest};
 
     fn value(text: &str) -> SecretValue {
         let value = Zeroizing::new(text.as_bytes().to_vec());
         SecretValue { name: "KEY".to_owned(), source: "KEY".to_owned(), value, is_usable: true }
+    }
+
+    fn nothing_granted() -> Granted {
+        let manifest = serde_json::json!({
+            "publisher": "acme", "slug": "weather", "version": "1.0.0", "title": "W", "description": "W.",
+        });
+        let capability = Capability {
+            name: "acme/weather".parse().unwrap(),
+            digest: Digest::of(b""),
+            manifest: serde_json::from_value(manifest).unwrap(),
+            installed_at: 0,
+            size: 0,
+        };
+        decide(&Arc::new(capability), &[], &[], &Config::default())
     }
 
     #[test]
@@ -124,21 +143,22 @@ mod tests {
         let opens = Arc::new(AtomicU64::new(0));
         let (now, count) = (Arc::clone(&state), Arc::clone(&opens));
         let secrets = CallSecrets::from_source(Source {
-            open: Box::new(move || {
+            open: Box::new(move |_| {
                 let number = count.fetch_add(1, Ordering::Relaxed);
                 Ok(SecretSet::new(vec![value(&format!("value-number-{number}"))]))
             }),
             state: Box::new(move || Ok(now.load(Ordering::Relaxed))),
             note_uses: Box::new(drop),
         });
+        let granted = nothing_granted();
         assert!(secrets.redactor().is_none());
-        let first = secrets.opened().unwrap();
-        assert_eq!(secrets.opened().unwrap().set.get("KEY", "KEY"), Some(b"value-number-0".as_slice()));
+        let first = secrets.opened(&granted).unwrap();
+        assert_eq!(secrets.opened(&granted).unwrap().set.get("KEY", "KEY"), Some(b"value-number-0".as_slice()));
         assert_eq!(opens.load(Ordering::Relaxed), 1, "nothing changed");
 
         for number in 1..3 {
             state.fetch_add(1, Ordering::Relaxed);
-            let opened = secrets.opened().unwrap();
+            let opened = secrets.opened(&granted).unwrap();
             assert_eq!(opened.set.get("KEY", "KEY"), Some(format!("value-number-{number}").as_bytes()));
         }
         assert_eq!(opens.load(Ordering::Relaxed), 3);
@@ -154,7 +174,7 @@ mod tests {
         let told = Arc::new(Mutex::new(Vec::new()));
         let teller = Arc::clone(&told);
         let secrets = CallSecrets::from_source(Source {
-            open: Box::new(|| Ok(SecretSet::default())),
+            open: Box::new(|_| Ok(SecretSet::default())),
             state: Box::new(|| Ok(0)),
             note_uses: Box::new(move |sources| teller.lock().unwrap().push(sources)),
         });

@@ -106,3 +106,6 @@ fn verify(next: &Key, rows: &SecretRows<'_>) -> Result<()> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

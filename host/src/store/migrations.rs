@@ -80,3 +80,37 @@ fn set_wal(connection: &Connection) -> Result<()> {
         .detail(format!("journal mode is `{mode}`"))
         .hint("choose a directory on a local disk with `--home` or `REMIT_HOME`"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{FILE, connect, files};
+
+    #[test]
+    fn a_home_of_the_first_step_keeps_its_secrets_and_what_it_approved() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join(FILE);
+        files::make_private_file(&path).unwrap();
+        let mut connection = connect(&path).unwrap();
+        apply(&mut connection, 0).unwrap();
+        let digest = format!("sha256:{:064}", 0);
+        connection
+            .execute_batch(&format!(
+                "INSERT INTO installs VALUES ('acme', 'weather', '1.0.0', '{digest}', 1, 1, '{{}}');
+                 INSERT INTO approvals VALUES ('acme', 'weather', '{digest}', 'A', 'B', 'a.example', 443, 'body'),
+                 ('acme', 'weather', '{digest}', 'A', 'B', 'b.example', 443, 'body');
+                 INSERT INTO secrets VALUES ('B', 7, 'key', zeroblob(32), zeroblob(12), x'00', 1, 2);"
+            ))
+            .unwrap();
+        prepare(&mut connection, home.path()).unwrap();
+        let row = |sql| -> (String, String) {
+            connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+        };
+        let pair = |one: &str, other: &str| (one.to_owned(), other.to_owned());
+        assert_eq!(row("SELECT secret, source FROM exposures"), pair("A", "B"));
+        let secret = row("SELECT kind, CAST(scheme AS TEXT) FROM secrets WHERE expires_at IS NULL");
+        assert_eq!(secret, pair("value", "1"));
+        let rosters = row("SELECT CAST(count(*) AS TEXT), '' FROM roster");
+        assert_eq!(rosters, pair("0", ""), "only who has the key can make one");
+    }
+}

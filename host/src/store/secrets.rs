@@ -173,7 +173,7 @@ impl SecretRows<'_> {
     pub(crate) fn keep_old(&self, name: &str, sealed: &Sealed) -> Result<()> {
         self.connection
             .prepare_cached(
-                "INSERT INTO old_values (name, version, kind, expires_at, scheme, kek_id, salt, nonce,
+                "INSERT OR REPLACE INTO old_values (name, version, kind, expires_at, scheme, kek_id, salt, nonce,
                  ciphertext, replaced_at)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             )?

@@ -113,7 +113,7 @@ async fn the_shortest_of_the_times_counts() {
 async fn a_dropped_call_leaves_a_record() {
     let world = World::answering([Reply::Silent]);
     let granted = world.granted();
-    let secrets = CallSecrets::new(|| Ok(SecretSet::default()));
+    let secrets = CallSecrets::new(|_| Ok(SecretSet::default()));
     let deadline = clock::monotonic() + world.deadline;
     let sender = Sender { granted: &granted, secrets: &secrets, deadline, dry_run: false };
     let mut ledger = Ledger::new(1);

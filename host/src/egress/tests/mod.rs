@@ -141,7 +141,7 @@ impl World {
         let egress = self.egress();
         let reads = Arc::new(AtomicUsize::new(0));
         let (counter, values) = (Arc::clone(&reads), self.values.clone());
-        let secrets = CallSecrets::new(move || {
+        let secrets = CallSecrets::new(move |_| {
             counter.fetch_add(1, Ordering::Relaxed);
             let value = |(name, value): &(&str, String)| SecretValue {
                 name: (*name).to_owned(),

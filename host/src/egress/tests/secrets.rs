@@ -101,7 +101,7 @@ async fn one_placeholder_can_stand_for_another_value_at_another_host() {
     let approvals = vec![approval("api.example.com", "FIRST"), approval("b.example.com", "SECOND")];
     world.secrets = vec![SecretUse { name: "KEY".to_owned(), approvals }];
     let granted = world.granted();
-    let secrets = CallSecrets::new(|| {
+    let secrets = CallSecrets::new(|_| {
         let value = |source: &str| SecretValue {
             name: "KEY".to_owned(),
             source: source.to_owned(),

@@ -29,7 +29,7 @@ impl Http {
     pub fn new(egress: Arc<Egress>, vault: &Arc<Vault>, granted: &Granted) -> Self {
         Self {
             egress,
-            secrets: CallSecrets::from_vault(vault, granted),
+            secrets: CallSecrets::from_vault(vault),
             ledger: Ledger::new(granted.budget().http_requests),
             io: tokio::runtime::Handle::current(),
         }

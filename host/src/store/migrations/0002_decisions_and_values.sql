@@ -68,10 +68,10 @@ CREATE TABLE exposures (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO exposures SELECT DISTINCT publisher, slug, secret, source FROM approvals;
 CREATE TRIGGER approvals_inserted_expose AFTER INSERT ON approvals BEGIN
-    INSERT OR IGNORE INTO exposures VALUES (NEW.publisher, NEW.slug, NEW.secret, NEW.source);
+    INSERT INTO exposures VALUES (NEW.publisher, NEW.slug, NEW.secret, NEW.source) ON CONFLICT DO NOTHING;
 END;
 CREATE TRIGGER approvals_updated_expose AFTER UPDATE ON approvals BEGIN
-    INSERT OR IGNORE INTO exposures VALUES (NEW.publisher, NEW.slug, NEW.secret, NEW.source);
+    INSERT INTO exposures VALUES (NEW.publisher, NEW.slug, NEW.secret, NEW.source) ON CONFLICT DO NOTHING;
 END;
 
 -- How many values were cut out of the answer.
