@@ -9,7 +9,7 @@ use crate::audit::Audit;
 use crate::call::{Host, Rooms};
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::egress::{Egress, Own};
+use crate::egress::{Egress, Outside, Own};
 use crate::error::Result;
 use crate::policy;
 use crate::registry::{Artifacts, Catalog, Digest};
@@ -29,6 +29,7 @@ pub struct App {
     home: PathBuf,
     program: PathBuf,
     config: Config,
+    outside: Outside,
     clock: Arc<Clock>,
     store: Arc<Store>,
     artifacts: Artifacts,
@@ -46,6 +47,11 @@ impl App {
 
     /// Opens the home for a program that is not `remit`: components are compiled by the `remit` at `program`.
     pub fn open_with_compiler(home: &Path, config: Config, program: PathBuf) -> Result<Self> {
+        Self::open_with_outside(home, config, program, Outside::system())
+    }
+
+    /// The same with another way out than this machine's.
+    pub fn open_with_outside(home: &Path, config: Config, program: PathBuf, outside: Outside) -> Result<Self> {
         let clock = Arc::new(Clock::system());
         let store = Store::open(home, clock.clone())?;
         let artifacts = Artifacts::new(home);
@@ -56,6 +62,7 @@ impl App {
             home: home.to_owned(),
             program,
             config,
+            outside,
             clock,
             store,
             artifacts,
@@ -93,7 +100,7 @@ impl App {
 
     /// The host's own way out, to token endpoints.
     pub fn own(&self) -> Result<Own> {
-        Own::system(&self.config)
+        Own::configured(&self.config, &self.outside)
     }
 
     /// Compiles a component that is about to be installed, so that its first call does not wait.
@@ -117,7 +124,7 @@ impl App {
 
     fn egress(&self) -> Result<Egress> {
         let connections = Connections::new(self.vault.clone(), self.own()?);
-        Ok(Egress::system(&self.config)?.renewing(Arc::new(connections)))
+        Ok(Egress::configured(&self.config, &self.outside)?.renewing(Arc::new(connections)))
     }
 
     fn engine(&self) -> Result<Engine> {

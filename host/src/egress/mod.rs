@@ -52,6 +52,23 @@ use crate::policy::Granted;
 use crate::registry::CapabilityName;
 use crate::secrets::{CallSecrets, Connections, Redacted, Redactor, substitute};
 
+/// How names become addresses, and addresses connections: as this machine does it, or as a test that counts.
+#[derive(Clone)]
+pub struct Outside {
+    /// DNS.
+    pub resolver: Arc<dyn Resolver>,
+    /// TCP.
+    pub dialer: Arc<dyn Dialer>,
+}
+
+impl Outside {
+    /// This machine's resolver and TCP.
+    #[must_use]
+    pub fn system() -> Self {
+        Self { resolver: Arc::new(SystemResolver), dialer: Arc::new(TcpDialer) }
+    }
+}
+
 /// The way out of this host, for all capabilities.
 pub struct Egress {
     resolver: Arc<dyn Resolver>,
@@ -83,8 +100,8 @@ enum Attempt {
 }
 
 impl Egress {
-    /// The system's resolver and TCP, under the operator's limits and exceptions.
-    pub fn system(config: &Config) -> Result<Self> {
+    /// The way `outside`, under the operator's limits and exceptions.
+    pub fn configured(config: &Config, outside: &Outside) -> Result<Self> {
         let mut exceptions = BTreeMap::new();
         for (name, settings) in &config.capability {
             let key: CapabilityName = name.parse().map_err(|why| {
@@ -92,7 +109,8 @@ impl Egress {
             })?;
             exceptions.insert(key, Exceptions::read(&format!("capability.\"{name}\""), &settings.http)?);
         }
-        Self::new(Arc::new(SystemResolver), Arc::new(TcpDialer), config.http, exceptions)
+        let Outside { resolver, dialer } = outside.clone();
+        Self::new(resolver, dialer, config.http, exceptions)
     }
 
     /// Any resolver and dialer: tests bring their own.

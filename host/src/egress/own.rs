@@ -6,14 +6,13 @@
 //! `secrets/oauth/`.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use url::Url;
 
 use super::{
-    Dialer, Exceptions, Method, Refusal, Resolver, SystemResolver, Target, TcpDialer, Template, approve, dial,
-    exchange, millis, request, resolve,
+    Exceptions, Method, Outside, Refusal, Target, Template, approve, dial, exchange, millis, request, resolve,
 };
 use crate::audit::RequestRecord;
 use crate::clock;
@@ -27,8 +26,7 @@ const RESPONSE_BYTES: usize = 64 * 1024;
 
 /// The way out for the host itself.
 pub struct Own {
-    resolver: Arc<dyn Resolver>,
-    dialer: Arc<dyn Dialer>,
+    outside: Outside,
     limits: HttpConfig,
     exceptions: BTreeMap<String, Exceptions>,
     no_exceptions: Exceptions,
@@ -80,25 +78,15 @@ impl Endpoint {
 }
 
 impl Own {
-    /// The system's resolver and TCP, under the operator's limits and exceptions.
-    pub fn system(config: &Config) -> Result<Self> {
+    /// The way `outside`, under the operator's limits and exceptions.
+    pub fn configured(config: &Config, outside: &Outside) -> Result<Self> {
         let mut exceptions = BTreeMap::new();
         for (name, settings) in &config.secret {
             let read = Exceptions::read(&format!("secret.\"{name}\""), &settings.http)?;
             exceptions.insert(name.clone(), read);
         }
-        Self::new(Arc::new(SystemResolver), Arc::new(TcpDialer), config.http, exceptions)
-    }
-
-    /// Any resolver and dialer: tests bring their own.
-    pub fn new(
-        resolver: Arc<dyn Resolver>,
-        dialer: Arc<dyn Dialer>,
-        limits: HttpConfig,
-        exceptions: BTreeMap<String, Exceptions>,
-    ) -> Result<Self> {
-        let limits = HttpConfig { response_bytes: RESPONSE_BYTES, ..limits };
-        Ok(Self { resolver, dialer, limits, exceptions, no_exceptions: Exceptions::none()? })
+        let limits = HttpConfig { response_bytes: RESPONSE_BYTES, ..config.http };
+        Ok(Self { outside: outside.clone(), limits, exceptions, no_exceptions: Exceptions::none()? })
     }
 
     /// Sends a request for the connection `name` to its token endpoint, and notes in `record` what became of it.
@@ -139,10 +127,10 @@ impl Own {
         let template = template(request)?;
         let target = approve(&template.url, &grant.allow)?;
         let request = request::check(target, &template, &grant, &[], &self.limits)?;
-        let approved = resolve::resolve(request, exceptions, &*self.resolver, millis(self.limits.dns_ms)).await?;
+        let approved = resolve::resolve(request, exceptions, &*self.outside.resolver, millis(self.limits.dns_ms)).await?;
         let prepared = substitute(approved, &SecretSet::default(), self.limits.request_bytes)?;
         let dialled =
-            dial::dial(prepared, &*self.dialer, exceptions.tls(), millis(self.limits.connect_ms)).await?;
+            dial::dial(prepared, &*self.outside.dialer, exceptions.tls(), millis(self.limits.connect_ms)).await?;
         note(record, |record| record.address = Some(dialled.address().to_string()));
         let received = exchange::exchange(dialled, &self.limits, &mut 0).await?;
         note(record, |record| record.status = Some(received.status.as_u16()));
