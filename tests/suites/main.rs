@@ -10,6 +10,7 @@ mod github;
 mod http;
 mod mcp_http;
 mod mcp_stdio;
+mod oauth;
 mod path;
 mod processes;
 mod python;

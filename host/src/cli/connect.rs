@@ -98,7 +98,7 @@ pub(super) fn run(args: ConnectArgs, context: &Context) -> Result<()> {
     let app = context.open()?;
     let is_browser_wanted = !args.no_browser && !context.output.is_json() && prompt::somebody_is_there();
     let settings = settings(args, &app)?;
-    settings.check()?;
+    settings.check(&name)?;
 
     let connection = match settings.grant {
         GrantType::ClientCredentials => for_client(&name, &settings, &app, context)?,

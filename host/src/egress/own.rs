@@ -127,7 +127,8 @@ impl Own {
         let template = template(request)?;
         let target = approve(&template.url, &grant.allow)?;
         let request = request::check(target, &template, &grant, &[], &self.limits)?;
-        let approved = resolve::resolve(request, exceptions, &*self.outside.resolver, millis(self.limits.dns_ms)).await?;
+        let approved =
+            resolve::resolve(request, exceptions, &*self.outside.resolver, millis(self.limits.dns_ms)).await?;
         let prepared = substitute(approved, &SecretSet::default(), self.limits.request_bytes)?;
         let dialled =
             dial::dial(prepared, &*self.outside.dialer, exceptions.tls(), millis(self.limits.connect_ms)).await?;

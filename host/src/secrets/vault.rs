@@ -79,10 +79,10 @@ impl SecretKind {
 }
 
 impl StoredSecret {
-    /// Whether it has ended at this moment.
+    /// Whether it has ended at this moment. A connection has not: its access token is renewed before its next use.
     #[must_use]
     pub fn has_expired(&self, now_ms: i64) -> bool {
-        has_expired(self.expires_at, now_ms)
+        self.kind == SecretKind::Value && has_expired(self.expires_at, now_ms)
     }
 }
 

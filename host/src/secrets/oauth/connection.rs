@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::super::SecretKind;
-use super::super::value::check_value;
+use super::super::value::{check_name, check_value};
 use crate::audit::id;
 use crate::egress::{Endpoint, is_field_value};
 use crate::error::{Error, ErrorKind, Result};
@@ -139,8 +139,9 @@ impl Validity {
 }
 
 impl Settings {
-    /// Refuses settings that cannot work or that would send secrets where nobody checks them.
-    pub fn check(&self) -> Result<()> {
+    /// Refuses settings that cannot work under this name, or that would send secrets where nobody checks them.
+    pub fn check(&self, name: &str) -> Result<()> {
+        check_name(name)?;
         let refused = |what: &str, why: &dyn std::fmt::Display| {
             Error::new(ErrorKind::Usage, format!("the {what} endpoint cannot be used: {why}"))
         };

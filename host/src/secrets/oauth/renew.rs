@@ -178,3 +178,6 @@ fn unusable(name: &str, error: &Error) -> Unrenewed {
     tracing::error!(name, detail = error.detail, "a connection could not be used: {error}");
     Unrenewed::Host
 }
+
+#[cfg(test)]
+mod tests;

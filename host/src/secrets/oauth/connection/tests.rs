@@ -137,7 +137,8 @@ fn tokens_that_cannot_be_sent_or_hidden_are_refused() {
 
 #[test]
 fn settings_lead_only_where_the_host_may_go() {
-    settings().check().unwrap();
+    settings().check("TOKEN").unwrap();
+    assert!(settings().check("token").is_err());
     for url in [
         "",
         "login.example.com/token",
@@ -149,12 +150,12 @@ fn settings_lead_only_where_the_host_may_go() {
         "https://*.example.com/token",
         "file:///etc/passwd",
     ] {
-        assert!(Settings { token_url: url.to_owned(), ..settings() }.check().is_err(), "{url}");
-        assert!(Settings { auth_url: Some(url.to_owned()), ..settings() }.check().is_err(), "{url}");
+        assert!(Settings { token_url: url.to_owned(), ..settings() }.check("TOKEN").is_err(), "{url}");
+        assert!(Settings { auth_url: Some(url.to_owned()), ..settings() }.check("TOKEN").is_err(), "{url}");
     }
-    assert!(Settings { auth_url: None, ..settings() }.check().is_err());
-    assert!(Settings { client_secret: Some(text("short")), ..settings() }.check().is_err());
+    assert!(Settings { auth_url: None, ..settings() }.check("TOKEN").is_err());
+    assert!(Settings { client_secret: Some(text("short")), ..settings() }.check("TOKEN").is_err());
     let by_client = Settings { grant: GrantType::ClientCredentials, auth_url: None, ..settings() };
-    by_client.check().unwrap();
-    assert!(Settings { client_secret: None, ..by_client }.check().is_err());
+    by_client.check("TOKEN").unwrap();
+    assert!(Settings { client_secret: None, ..by_client }.check("TOKEN").is_err());
 }
