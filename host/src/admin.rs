@@ -10,7 +10,7 @@ use crate::component;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Approval, Grant, asks, check_approval, check_grant, same_grant};
 use crate::registry::{Artifacts, Capability, CapabilityName, Catalog, Digest, Entry, Snapshot};
-use crate::secrets::{SecretKind, Vault};
+use crate::secrets::{Connection, SecretKind, Vault};
 use crate::store::Store;
 
 pub use crate::secrets::StoredSecret;
@@ -123,6 +123,16 @@ impl Admin {
     /// Stores a value that is not put in any more from `expires_at` on, in milliseconds since 1970.
     pub fn set_secret_until(&self, name: &str, value: &[u8], expires_at: i64) -> Result<()> {
         self.vault.set_with(name, SecretKind::Value, value, Some(expires_at))
+    }
+
+    /// Stores a connection to an account, encrypted; its access token is what a placeholder stands for.
+    pub fn connect(&self, name: &str, connection: &Connection) -> Result<()> {
+        self.vault.set_connection(name, connection)
+    }
+
+    /// The connection that is stored under this name, to connect it again.
+    pub fn connection(&self, name: &str) -> Result<Option<Connection>> {
+        self.vault.connection(name)
     }
 
     /// Removes a value with all that was kept of it: answers are not searched for it any more. Gives whether there was

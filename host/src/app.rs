@@ -9,12 +9,12 @@ use crate::audit::Audit;
 use crate::call::{Host, Rooms};
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::egress::{Egress, Outside};
+use crate::egress::{Egress, Outside, Own};
 use crate::error::Result;
 use crate::policy;
 use crate::registry::{Artifacts, Catalog, Digest};
 use crate::runtime::{Admission, CompiledCache, Compiler, Engine, Loader, Runtime};
-use crate::secrets::{Vault, sealing_key};
+use crate::secrets::{Connections, Vault, sealing_key};
 use crate::store::Store;
 
 /// How often a server looks whether another process changed something, to announce it. Calls do not depend on
@@ -91,11 +91,16 @@ impl App {
             catalog: self.catalog.clone(),
             audit: Audit::new(self.store.clone(), self.clock.clone()),
             runtime: Runtime::new(engine, loader, Admission::new(self.config.runtime))?,
-            egress: Arc::new(Egress::configured(&self.config, &self.outside)?),
+            egress: Arc::new(self.egress()?),
             vault: self.vault.clone(),
             changes: watch(self.store.clone()),
         });
         Ok(self.host.get_or_init(|| host).clone())
+    }
+
+    /// The host's own way out, to token endpoints.
+    pub fn own(&self) -> Result<Own> {
+        Own::configured(&self.config, &self.outside)
     }
 
     /// Compiles a component that is about to be installed, so that its first call does not wait.
@@ -115,6 +120,11 @@ impl App {
         if let Err(error) = self.store.flush() {
             tracing::error!("the last records could not be written: {error}");
         }
+    }
+
+    fn egress(&self) -> Result<Egress> {
+        let connections = Connections::new(self.vault.clone(), self.own()?);
+        Ok(Egress::configured(&self.config, &self.outside)?.renewing(Arc::new(connections)))
     }
 
     fn engine(&self) -> Result<Engine> {

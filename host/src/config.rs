@@ -42,6 +42,8 @@ pub struct Config {
     pub secrets: SecretsConfig,
     /// Exceptions for one capability, by `publisher/slug`.
     pub capability: BTreeMap<String, CapabilityConfig>,
+    /// Exceptions for the host's own requests for one connection, by the secret's name.
+    pub secret: BTreeMap<String, SecretConfig>,
 }
 
 /// What one call may spend.
@@ -175,10 +177,10 @@ impl Config {
         };
         let mut config = Self::parse(&text).map_err(|problem| problem.in_file(&path))?;
         config.secrets.key_file = config.secrets.key_file.map(|file| home.join(file));
-        for exceptions in config.capability.values_mut() {
-            for file in &mut exceptions.http.ca {
-                *file = home.join(&file);
-            }
+        let capabilities = config.capability.values_mut().map(|settings| &mut settings.http);
+        let secrets = config.secret.values_mut().map(|settings| &mut settings.http);
+        for file in capabilities.chain(secrets).flat_map(|exceptions| &mut exceptions.ca) {
+            *file = home.join(&file);
         }
         Ok(config)
     }
@@ -198,11 +200,19 @@ pub struct CapabilityConfig {
     pub http: HttpExceptions,
 }
 
-/// Exceptions to the address and certificate rules, written by the operator for one capability.
+/// Exceptions for one secret: what self-hosted authorization servers need.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct SecretConfig {
+    /// Exceptions for requests of the host itself to the token endpoint of the connection of this name.
+    pub http: HttpExceptions,
+}
+
+/// Exceptions to the address and certificate rules, written by the operator for one capability or one secret.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct HttpExceptions {
-    /// Networks, as `10.1.0.0/16`, whose addresses this capability may reach although they are not public.
+    /// Networks, as `10.1.0.0/16`, whose addresses may be reached although they are not public.
     pub private: Vec<String>,
     /// Where to connect instead of asking DNS: `"api.example.com:443" = "127.0.0.1:8443"`. TLS is still
     /// verified for the name.
@@ -242,6 +252,9 @@ mod tests {
             private = ["10.1.0.0/16", "fd00::/8"]
             connect = { "api.example.com:443" = "127.0.0.1:8443" }
             ca = ["ca.pem", "/etc/ca.pem"]
+            [secret.TOKEN.http]
+            connect = { "login.example.com:443" = "127.0.0.1:8444" }
+            ca = ["login.pem"]
         "#;
         std::fs::write(home.path().join(FILE), text)?;
         let config = Config::load(home.path())?;
@@ -252,6 +265,9 @@ mod tests {
         let http = &config.capability["acme/weather"].http;
         assert_eq!(http.ca, [home.path().join("ca.pem"), PathBuf::from("/etc/ca.pem")]);
         assert_eq!(http.connect["api.example.com:443"], "127.0.0.1:8443".parse()?);
+        let http = &config.secret["TOKEN"].http;
+        assert_eq!(http.ca, [home.path().join("login.pem")]);
+        assert_eq!(http.connect["login.example.com:443"], "127.0.0.1:8444".parse()?);
         Ok(())
     }
 
@@ -299,6 +315,16 @@ mod tests {
                 "[capability.\"a/b\".http.connect]\n\"api.example.com\" = \"127.0.0.1:1\"\n",
                 "line 2: `api.example.com` is no host with a port",
                 Some("for example \"api.example.com:443\""),
+            ),
+            (
+                "[secret.\"acme/weather\".http]\n",
+                "line 1: `secret.acme/weather` is no secret's name",
+                Some("write [secret.\"NAME\".http]"),
+            ),
+            (
+                "[secret.TOKEN.http]\nprivate = [\"10.0.0.0\"]\n",
+                "line 2: `10.0.0.0` is no network",
+                Some("for example \"10.1.0.0/16\" or \"fd00::/8\""),
             ),
             (
                 "[serve]\norigins = [\"example.com\"]\n",

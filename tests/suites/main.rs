@@ -12,6 +12,7 @@ mod http;
 mod httpbin;
 mod mcp_http;
 mod mcp_stdio;
+mod oauth;
 mod path;
 mod processes;
 mod python;

@@ -63,6 +63,8 @@ pub struct RequestRecord {
     pub secrets: Vec<String>,
     /// Milliseconds it took.
     pub time_ms: u64,
+    /// The host's own request, for the connection in `secrets`. Its sizes are not told.
+    pub own: bool,
 }
 
 /// What is known when a call begins.

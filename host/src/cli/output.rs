@@ -108,8 +108,14 @@ impl Output {
 
     /// Turns a spinner on stderr while `work` runs, when somebody watches.
     pub fn during<T>(self, what: &str, work: impl FnOnce() -> T) -> T {
+        let _spinner = self.spinner(what);
+        work()
+    }
+
+    /// A spinner on stderr until it is dropped, when somebody watches.
+    pub(super) fn spinner(self, what: &str) -> Option<Spinner> {
         if self.quiet || self.json || !io::stderr().is_terminal() {
-            return work();
+            return None;
         }
         let spinner = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
@@ -117,9 +123,16 @@ impl Output {
         }
         spinner.set_message(what.to_owned());
         spinner.enable_steady_tick(SPINNER_TICK);
-        let result = work();
-        spinner.finish_and_clear();
-        result
+        Some(Spinner(spinner))
+    }
+}
+
+/// Turns until it is dropped, and leaves nothing behind.
+pub(super) struct Spinner(ProgressBar);
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }
 

@@ -89,7 +89,8 @@ fn describe_section(path: &str, schema: &Value, text: &mut String) {
         let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
         match &section["additionalProperties"] {
             value if value.get("properties").is_some() => {
-                describe_section(&format!("{inner}.\"publisher/slug\""), value, text);
+                let name = if key == "secret" { "NAME" } else { "publisher/slug" };
+                describe_section(&format!("{inner}.\"{name}\""), value, text);
             }
             _ => describe_section(&inner, section, text),
         }

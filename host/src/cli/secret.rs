@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
+use super::connect::{self, ConnectArgs};
 use super::{Context, figures, prompt};
 use crate::admin::StoredSecret;
 use crate::clock::Clock;
@@ -26,6 +27,7 @@ pub(super) struct SecretArgs {
 #[derive(Debug, Subcommand)]
 enum SecretCommand {
     Set(SetArgs),
+    Connect(ConnectArgs),
     List(ListArgs),
     Remove(RemoveArgs),
     RotateKey(RotateKeyArgs),
@@ -78,6 +80,7 @@ struct RotateKeyArgs {}
 pub(super) fn run(args: SecretArgs, context: &Context) -> Result<()> {
     match args.command {
         SecretCommand::Set(args) => set(&args, context),
+        SecretCommand::Connect(args) => connect::run(args, context),
         SecretCommand::List(ListArgs {}) => list(context),
         SecretCommand::Remove(args) => remove(&args, context),
         SecretCommand::RotateKey(RotateKeyArgs {}) => rotate_key(context),

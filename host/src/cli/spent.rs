@@ -40,7 +40,11 @@ pub(super) fn requests_text(requests: &[RequestRecord]) -> String {
         .map(|request| {
             let status = request.status.map_or(String::new(), |status| status.to_string());
             let secrets = request.secrets.join(", ");
-            let secrets = if secrets.is_empty() { secrets } else { format!("with {secrets}") };
+            let secrets = match (request.own, secrets.is_empty()) {
+                (true, _) => format!("the host's own, for {secrets}"),
+                (false, true) => secrets,
+                (false, false) => format!("with {secrets}"),
+            };
             vec![
                 request.method.clone(),
                 format!("{}{}", request.authority, request.path),
@@ -62,7 +66,7 @@ pub(super) fn requests_value(requests: &[RequestRecord]) -> Value {
             "method": request.method, "authority": request.authority, "path": request.path,
             "address": request.address, "status": request.status, "outcome": request.outcome,
             "bytesOut": request.bytes_out, "bytesIn": request.bytes_in, "secrets": request.secrets,
-            "timeMs": request.time_ms,
+            "timeMs": request.time_ms, "own": request.own,
         })
     });
     Value::Array(values.collect())
@@ -113,10 +117,16 @@ usage
             bytes_in: 7,
             secrets: vec!["API_KEY".to_owned()],
             time_ms: 31,
+            own: false,
         };
         assert_eq!(
-            requests_text(&[request]),
+            requests_text(std::slice::from_ref(&request)),
             "  POST  api.example.com/items  sent  201  5 B out, 7 B in  31 ms  with API_KEY\n"
+        );
+        let token = RequestRecord { own: true, bytes_out: 0, bytes_in: 0, ..request };
+        assert_eq!(
+            requests_text(&[token]),
+            "  POST  api.example.com/items  sent  201  0 B out, 0 B in  31 ms  the host's own, for API_KEY\n"
         );
     }
 }

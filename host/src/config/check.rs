@@ -6,7 +6,7 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
-use super::{CapabilityConfig, Config, Limits};
+use super::{Config, HttpExceptions, Limits};
 use crate::error::{Error, ErrorKind};
 use crate::registry::CapabilityName;
 
@@ -135,7 +135,22 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
                 .hint("for example \"https://app.example.com\""));
         }
     }
-    config.capability.iter().try_for_each(|(name, exceptions)| capability(name, exceptions))
+    for (name, settings) in &config.capability {
+        if name.parse::<CapabilityName>().is_err() {
+            let path = ["capability", name];
+            return Err(InvalidValue::new(&path, format!("`capability.{name}` is no capability's name"))
+                .hint("write [capability.\"publisher/slug\".http]"));
+        }
+        exceptions(["capability", name, "http"], &settings.http)?;
+    }
+    for (name, settings) in &config.secret {
+        if !is_secret_name(name) {
+            let message = format!("`secret.{name}` is no secret's name");
+            return Err(InvalidValue::new(&["secret", name], message).hint("write [secret.\"NAME\".http]"));
+        }
+        exceptions(["secret", name, "http"], &settings.http)?;
+    }
+    Ok(())
 }
 
 fn limits(section: &str, limits: &Limits) -> Result<(), InvalidValue> {
@@ -185,21 +200,15 @@ fn within(section: &str, key: &str, value: u64, range: &RangeInclusive<u64>) -> 
     Err(InvalidValue::new(&[section, key], message))
 }
 
-fn capability(name: &str, exceptions: &CapabilityConfig) -> Result<(), InvalidValue> {
-    if name.parse::<CapabilityName>().is_err() {
-        let path = ["capability", name];
-        return Err(InvalidValue::new(&path, format!("`capability.{name}` is no capability's name"))
-            .hint("write [capability.\"publisher/slug\".http]"));
-    }
-    let section = ["capability", name, "http"];
-    for network in &exceptions.http.private {
+fn exceptions(section: [&str; 3], exceptions: &HttpExceptions) -> Result<(), InvalidValue> {
+    for network in &exceptions.private {
         if !is_network(network) {
             let path = [&section[..], &["private"]].concat();
             return Err(InvalidValue::new(&path, format!("`{network}` is no network"))
                 .hint("for example \"10.1.0.0/16\" or \"fd00::/8\""));
         }
     }
-    for authority in exceptions.http.connect.keys() {
+    for authority in exceptions.connect.keys() {
         if !is_host_with_port(authority) {
             let path = [&section[..], &["connect", authority.as_str()]].concat();
             return Err(InvalidValue::new(&path, format!("`{authority}` is no host with a port"))
@@ -207,6 +216,11 @@ fn capability(name: &str, exceptions: &CapabilityConfig) -> Result<(), InvalidVa
         }
     }
     Ok(())
+}
+
+fn is_secret_name(text: &str) -> bool {
+    text.bytes().next().is_some_and(|byte| byte.is_ascii_uppercase())
+        && text.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'))
 }
 
 fn is_network(text: &str) -> bool {

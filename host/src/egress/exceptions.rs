@@ -1,5 +1,5 @@
-//! What the operator excepted from the address and certificate rules for one capability, read from `remit.toml`
-//! once. Without an entry there, nothing is excepted.
+//! What the operator excepted from the address and certificate rules for one capability, or for the host's own
+//! requests for one secret, read from `remit.toml` once. Without an entry there, nothing is excepted.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -15,7 +15,7 @@ use crate::config::HttpExceptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::HostPattern;
 
-/// The exceptions of one capability, ready to use.
+/// The exceptions of one capability or secret, ready to use.
 #[derive(Clone, Debug)]
 pub struct Exceptions {
     private: Vec<Network>,
@@ -29,10 +29,10 @@ impl Exceptions {
         Ok(Self { private: Vec::new(), connect: BTreeMap::new(), tls: tls(&[])? })
     }
 
-    /// Reads the exceptions of `capability`, and the files they name.
-    pub fn read(capability: &str, config: &HttpExceptions) -> Result<Self> {
+    /// Reads the exceptions under `section`, such as `capability."acme/weather"`, and the files they name.
+    pub fn read(section: &str, config: &HttpExceptions) -> Result<Self> {
         let wrong = |key: &str, text: &str, why: &str| {
-            let message = format!("`capability.\"{capability}\".http.{key}` has `{text}`: {why}");
+            let message = format!("`{section}.http.{key}` has `{text}`: {why}");
             Error::new(ErrorKind::Config, message)
         };
         let mut private = Vec::new();

@@ -10,7 +10,7 @@ use crate::error::ErrorKind;
 use crate::registry::Capability;
 
 /// The outcome of a request that was answered.
-const SENT: &str = "sent";
+pub(super) const SENT: &str = "sent";
 
 /// The outcome of a request that a dry run did not send.
 const PLANNED: &str = "planned";
@@ -70,7 +70,8 @@ impl Ledger {
     /// Begins an attempt and takes it from the budget.
     pub(super) fn begin(&mut self, template: &Template) -> Result<(), Refusal> {
         self.begun = clock::monotonic();
-        let spent = self.records.len() >= self.budget as usize;
+        // The host's own requests are not the guest's to pay for.
+        let spent = self.records.iter().filter(|record| !record.own).count() >= self.budget as usize;
         self.records.push(RequestRecord {
             method: template.method.as_str().to_owned(),
             authority: unread(&template.url),
@@ -83,8 +84,21 @@ impl Ledger {
             bytes_in: 0,
             secrets: Vec::new(),
             time_ms: 0,
+            own: false,
         });
         if spent { Err(Refusal::Budget(self.budget)) } else { Ok(()) }
+    }
+
+    /// Begins a request of the host's own for the attempt of now, before which it stands.
+    pub(super) fn begin_own(&mut self, record: RequestRecord) {
+        self.records.insert(self.records.len().saturating_sub(1), record);
+    }
+
+    /// Ends the last request of the host's own.
+    pub(super) fn end_own(&mut self, record: RequestRecord) {
+        if let Some(begun) = self.records.iter_mut().rfind(|record| record.own) {
+            *begun = record;
+        }
     }
 
     /// Notes where the attempt goes.

@@ -1,9 +1,9 @@
 //! Outbound requests: the only room that opens a socket to the world.
 //!
 //! A request passes `approve` (is this URL a granted host?) and `check` (header fields, sizes, placeholders),
-//! which are pure; then `resolve` (one look-up; every address must pass `addresses`), the secrets'
-//! substitution, `dial` (exactly the checked addresses, TLS for the name) and `exchange`; and its answer the
-//! redactor. Each step takes what the one before it returned, so none can be skipped or done out of order: a
+//! which are pure; then `resolve` (one look-up; every address must pass `addresses`), `renewal` of tokens that
+//! have ended, the secrets' substitution, `dial` (exactly the checked addresses, TLS for the name) and `exchange`;
+//! and its answer the redactor. Each step takes what the one before it returned, so none can be skipped or done out of order: a
 //! name that is not granted is never looked up, and no secret is read for an address that is not public.
 //! A redirect starts again at the top, from what the guest wrote.
 //!
@@ -17,8 +17,10 @@ mod exchange;
 mod gates;
 mod headers;
 mod ledger;
+mod own;
 mod redirect;
 mod refusal;
+mod renewal;
 mod request;
 mod resolve;
 mod response;
@@ -35,17 +37,20 @@ pub use dial::{Dialer, Socket, Stream, TcpDialer};
 pub use exceptions::Exceptions;
 pub use headers::{HEADER_BYTES, is_field_value, is_hosts_own};
 pub use ledger::Ledger;
+pub use own::{Endpoint, Own, Unreached};
 pub use refusal::Refusal;
 pub use request::{Checked, Method, Template};
 pub use resolve::{Approved, BoxFuture, Resolver, SystemResolver};
 pub use response::Answer;
+
+use http::StatusCode;
 
 use crate::clock;
 use crate::config::{Config, HttpConfig};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::Granted;
 use crate::registry::CapabilityName;
-use crate::secrets::{CallSecrets, Redacted, Redactor, substitute};
+use crate::secrets::{CallSecrets, Connections, Redacted, Redactor, substitute};
 
 /// How names become addresses, and addresses connections: as this machine does it, or as a test that counts.
 #[derive(Clone)]
@@ -72,6 +77,8 @@ pub struct Egress {
     exceptions: BTreeMap<CapabilityName, Exceptions>,
     no_exceptions: Exceptions,
     gates: gates::Gates,
+    /// What renews tokens that have ended; without it they stay ended.
+    connections: Option<Arc<Connections>>,
 }
 
 /// Who sends, and on whose terms: the same for all requests of one call.
@@ -100,7 +107,7 @@ impl Egress {
             let key: CapabilityName = name.parse().map_err(|why| {
                 Error::new(ErrorKind::Config, format!("`capability.\"{name}\"` is no capability: {why}"))
             })?;
-            exceptions.insert(key, Exceptions::read(name, &settings.http)?);
+            exceptions.insert(key, Exceptions::read(&format!("capability.\"{name}\""), &settings.http)?);
         }
         let Outside { resolver, dialer } = outside.clone();
         Self::new(resolver, dialer, config.http, exceptions)
@@ -114,7 +121,14 @@ impl Egress {
         exceptions: BTreeMap<CapabilityName, Exceptions>,
     ) -> Result<Self> {
         let no_exceptions = Exceptions::none()?;
-        Ok(Self { resolver, dialer, limits, exceptions, no_exceptions, gates: gates::Gates::new(&limits) })
+        let gates = gates::Gates::new(&limits);
+        Ok(Self { resolver, dialer, limits, exceptions, no_exceptions, gates, connections: None })
+    }
+
+    /// With what renews the tokens that its requests carry.
+    #[must_use]
+    pub fn renewing(self, connections: Arc<Connections>) -> Self {
+        Self { connections: Some(connections), ..self }
     }
 
     /// Sends one request of a call, follows its redirects, and gives the redacted answer. Every attempt is in
@@ -186,7 +200,8 @@ impl Egress {
 
         let _turn = self.gates.enter(capability, clock::monotonic()).await?;
         let approved = resolve::resolve(request, exceptions, &*self.resolver, millis(self.limits.dns_ms)).await?;
-        let secrets = sender.secrets.opened(granted).map_err(Refusal::Vault)?;
+        let placeholders = approved.request().placeholders();
+        let secrets = renewal::fresh(self, sender, &placeholders, ledger).await?;
         let prepared = substitute(approved, &secrets.set, self.limits.request_bytes)?;
         let sources = prepared.sources().clone();
         let dialled =
@@ -198,6 +213,9 @@ impl Egress {
         ledger.note(|record| record.bytes_in = bytes_in);
         let received = received?;
         ledger.note(|record| record.status = Some(received.status.as_u16()));
+        if received.status == StatusCode::UNAUTHORIZED {
+            renewal::refused(self, secrets, &placeholders).await;
+        }
         // A value that was set while the request ran can be in the answer as well.
         let secrets = sender.secrets.opened(granted).map_err(Refusal::Vault)?;
 

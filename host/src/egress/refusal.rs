@@ -52,6 +52,15 @@ pub enum Refusal {
         /// The name of the stored value.
         stored: String,
     },
+    /// The connection behind the secret has no token that is good, and none could be got. For the guest the same
+    /// as [`Refusal::SecretNotAvailable`].
+    #[error("the secret `{name}` is not available here")]
+    NotRenewed {
+        /// The placeholder's name.
+        name: String,
+        /// Why, and what a person can do.
+        hint: String,
+    },
     /// A placeholder stands where none may stand.
     #[error("secrets: {0}")]
     SecretPlacement(String),
@@ -104,7 +113,9 @@ impl Refusal {
             Self::HeaderInvalid(_) => ErrorKind::HttpHeaderInvalid,
             Self::HeaderNotAllowed(_) => ErrorKind::HttpHeaderNotAllowed,
             Self::RequestTooLarge => ErrorKind::HttpRequestTooLarge,
-            Self::SecretNotAvailable(_) | Self::SecretExpired { .. } => ErrorKind::SecretNotAvailable,
+            Self::SecretNotAvailable(_) | Self::SecretExpired { .. } | Self::NotRenewed { .. } => {
+                ErrorKind::SecretNotAvailable
+            }
             Self::SecretPlacement(_) => ErrorKind::SecretPlacement,
             Self::Vault(error) => error.kind,
             Self::PrivateAddress(_) => ErrorKind::HttpPrivateAddress,
@@ -147,6 +158,7 @@ impl Refusal {
                 "if {authority} uses a certificate authority of your own, add its PEM file to `http.ca` in \
                  `[capability.\"{capability}\"]` of `remit.toml`"
             )),
+            Self::NotRenewed { hint, .. } => Some(hint.clone()),
             Self::Vault(error) => error.hint.clone(),
             _ => None,
         }

@@ -107,6 +107,12 @@ impl<'t> Checked<'t> {
         names
     }
 
+    /// Its placeholders, each once, with the names that their values are stored under.
+    pub(super) fn placeholders(&self) -> std::collections::BTreeSet<(String, String)> {
+        let texts = self.fields.iter().map(|(_, text)| text).chain(&self.body);
+        texts.flat_map(Text::placeholders).map(|(name, source)| (name.to_owned(), source.to_owned())).collect()
+    }
+
     pub(crate) fn into_parts(self) -> Parts<'t> {
         (self.target, self.method, self.fields, self.body)
     }

@@ -49,6 +49,11 @@ pub struct Approved<'t> {
 }
 
 impl<'t> Approved<'t> {
+    /// The request.
+    pub(super) fn request(&self) -> &Checked<'t> {
+        &self.request
+    }
+
     /// What substitution takes.
     pub(crate) fn into_parts(self) -> (Checked<'t>, Vec<SocketAddr>) {
         (self.request, self.addresses)

@@ -10,6 +10,7 @@
 mod body;
 mod encodings;
 mod key;
+mod oauth;
 mod of_call;
 mod placeholder;
 mod placement;
@@ -26,6 +27,11 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 pub use key::sealing_key;
+pub use oauth::{
+    Asker, Authorization, ClientAuth, Code, Connection, Connections, GrantType, Settings, Unrenewed, authorize,
+    obtain_by_code, obtain_for_client,
+};
+pub(crate) use oauth::{Turn, Validity};
 pub use of_call::{CallSecrets, Opened};
 pub(crate) use placeholder::contains_placeholder;
 pub use placement::{Destination, Text, Unplaced};
@@ -54,13 +60,15 @@ pub struct SecretSet {
     values: Vec<SecretValue>,
     /// (placeholder, stored name) of what would be usable, had it not ended.
     expired: Vec<(String, String)>,
+    /// How long the tokens of connections are good, by stored name.
+    validities: Vec<(String, Validity)>,
 }
 
 impl SecretSet {
     /// Holds `values`.
     #[must_use]
     pub fn new(values: Vec<SecretValue>) -> Self {
-        Self { values, expired: Vec::new() }
+        Self { values, ..Self::default() }
     }
 
     /// The values.
@@ -78,6 +86,15 @@ impl SecretSet {
     /// Whether the value of `name` under `source` is stored and approved, and has ended.
     pub(crate) fn has_expired(&self, name: &str, source: &str) -> bool {
         self.expired.iter().any(|(expired, stored)| expired == name && stored == source)
+    }
+
+    /// How long the access token under `source` is good, when that is a connection that may be used.
+    pub(crate) fn validity(&self, source: &str) -> Option<&Validity> {
+        self.validities.iter().find(|(stored, _)| stored == source).map(|(_, validity)| validity)
+    }
+
+    fn note_validity(&mut self, source: &str, validity: Validity) {
+        self.validities.push((source.to_owned(), validity));
     }
 
     fn note_expired(&mut self, name: &str, source: &str) {

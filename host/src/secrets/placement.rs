@@ -70,6 +70,14 @@ impl Text<'_> {
             Piece::Literal(_) => None,
         })
     }
+
+    /// Its placeholders, each with the name that its value is stored under.
+    pub fn placeholders(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Secret { name, source } => Some((*name, source.as_str())),
+            Piece::Literal(_) => None,
+        })
+    }
 }
 
 /// Approves the placeholders in the value of a header field.

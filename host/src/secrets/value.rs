@@ -68,11 +68,6 @@ pub(super) fn check_value(kind: SecretKind, value: &[u8]) -> Result<()> {
     }
 }
 
-/// Whether a value is long enough to be searched for.
-pub(super) fn is_searchable(value: &[u8]) -> bool {
-    value.len() >= SHORTEST
-}
-
 fn refused_value(value: &[u8]) -> Option<&'static str> {
     let mut sorted = Zeroizing::new(value.to_vec());
     sorted.sort_unstable();

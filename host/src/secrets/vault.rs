@@ -13,8 +13,8 @@ use zeroize::Zeroizing;
 use super::key::{Key, KeyFile};
 use super::roster::Roster;
 use super::seal::{self, Label};
-use super::value::{check_name, check_value, is_searchable};
-use super::{SecretSet, SecretValue};
+use super::value::{check_name, check_value};
+use super::{Connection, SecretSet, SecretValue};
 use crate::config::SecretsConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::Granted;
@@ -79,10 +79,10 @@ impl SecretKind {
 }
 
 impl StoredSecret {
-    /// Whether it has ended at this moment.
+    /// Whether it has ended at this moment. A connection has not: its access token is renewed before its next use.
     #[must_use]
     pub fn has_expired(&self, now_ms: i64) -> bool {
-        has_expired(self.expires_at, now_ms)
+        self.kind == SecretKind::Value && has_expired(self.expires_at, now_ms)
     }
 }
 
@@ -192,13 +192,28 @@ impl Vault {
         let now_ms = self.store.now_ms();
         let mut set = SecretSet::default();
         for Opened { source, is_current, kind, expires_at, value } in opened {
+            let parts = match kind {
+                SecretKind::Value => vec![(value, true)],
+                SecretKind::OAuth2 => {
+                    let connection = Connection::read(&value).ok_or_else(|| unopened(&source))?;
+                    if is_current {
+                        set.note_validity(&source, connection.validity());
+                    }
+                    connection.values(now_ms)
+                }
+            };
             for name in names.get(&source).into_iter().flatten() {
                 let is_wanted = is_current && wanted.contains(&(name.clone(), source.clone()));
                 let is_usable = is_wanted && !has_expired(expires_at, now_ms);
                 if is_wanted && !is_usable {
                     set.note_expired(name, &source);
                 }
-                set.extend(values(kind, name, &source, &value, is_usable));
+                set.extend(parts.iter().map(|(value, is_put_in)| SecretValue {
+                    name: name.clone(),
+                    source: source.clone(),
+                    value: value.clone(),
+                    is_usable: is_usable && *is_put_in,
+                }));
             }
         }
         Ok(set)
@@ -264,30 +279,6 @@ fn is_newest(roster: Option<&Roster>, name: &str, sealed: &Sealed) -> bool {
         Some(roster) => roster.lists(name, sealed.version),
         None => sealed.scheme == seal::FIRST,
     }
-}
-
-/// What of a stored value is put in, and what is only searched for.
-fn values(kind: SecretKind, name: &str, source: &str, value: &[u8], is_usable: bool) -> Vec<SecretValue> {
-    let one = |value: &[u8], is_usable| SecretValue {
-        name: name.to_owned(),
-        source: source.to_owned(),
-        value: Zeroizing::new(value.to_vec()),
-        is_usable,
-    };
-    match kind {
-        SecretKind::Value => vec![one(value, is_usable)],
-        SecretKind::OAuth2 => strings(value).iter().map(|text| one(text, false)).collect(),
-    }
-}
-
-/// Every text of a JSON object that is long enough to be searched for.
-fn strings(json: &[u8]) -> Vec<Zeroizing<Vec<u8>>> {
-    let fields: BTreeMap<String, serde_json::Value> = serde_json::from_slice(json).unwrap_or_default();
-    let texts = fields.into_values().filter_map(|field| match field {
-        serde_json::Value::String(text) => Some(Zeroizing::new(text.into_bytes())),
-        _ => None,
-    });
-    texts.filter(|text| is_searchable(text)).collect()
 }
 
 fn has_expired(expires_at: Option<i64>, now_ms: i64) -> bool {

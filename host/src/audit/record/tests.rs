@@ -83,6 +83,7 @@ async fn a_record_keeps_everything() {
             bytes_in: 2,
             secrets: vec!["API_KEY".to_owned()],
             time_ms: 3,
+            own: false,
         };
         let refused = RequestRecord {
             address: None,

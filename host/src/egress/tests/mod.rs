@@ -3,6 +3,7 @@
 
 mod limits;
 mod order;
+mod own;
 mod redirects;
 mod secrets;
 mod upstream;

@@ -52,9 +52,9 @@ pub(super) fn error(refusal: &Refusal) -> http::Error {
         Refusal::HeaderNotAllowed(why) => http::Error::HeaderNotAllowed(why.clone()),
         // The guest is stopped before it could read of a spent budget; for it, both are a request too many.
         Refusal::RequestTooLarge | Refusal::Budget(_) => http::Error::RequestTooLarge,
-        Refusal::SecretNotAvailable(name) | Refusal::SecretExpired { name, .. } => {
-            http::Error::SecretNotAvailable(name.clone())
-        }
+        Refusal::SecretNotAvailable(name)
+        | Refusal::SecretExpired { name, .. }
+        | Refusal::NotRenewed { name, .. } => http::Error::SecretNotAvailable(name.clone()),
         // Whether the vault is broken is not the guest's business.
         Refusal::Vault(_) => http::Error::SecretNotAvailable(String::new()),
         Refusal::SecretPlacement(why) => http::Error::SecretPlacement(why.clone()),

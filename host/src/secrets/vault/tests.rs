@@ -461,19 +461,23 @@ fn uses_are_listed() {
 }
 
 #[test]
-fn a_connection_is_read_by_the_host_and_put_in_by_nobody() {
+fn of_a_connection_only_the_access_token_is_put_in() {
     let home = tempfile::tempdir().unwrap();
     let (_, vault) = open(home.path());
-    let connection = br#"{"refresh_token":"refresh-me-not","expires_in":3600}"#;
+    let connection = br#"{"id":"1","settings":{"grant":"authorization_code","tokenUrl":"https://login.example.com",
+        "authUrl":null,"clientId":"c","clientSecret":null,"auth":"basic","scopes":[],"audience":null,"resource":null,
+        "issuer":null,"port":null},"access":{"token":"access-me-now","obtainedAt":0,"renewAt":null,"endsAt":null},
+        "refresh":"refresh-me-not","earlier":[]}"#;
     vault.set_with("A", SecretKind::OAuth2, connection, None).unwrap();
     assert_eq!(vault.list().unwrap()[0].kind.as_str(), "oauth2");
     assert_eq!(vault.read("A", SecretKind::OAuth2).unwrap().unwrap().as_slice(), connection);
     assert!(vault.read("A", SecretKind::Value).unwrap().is_none());
     assert!(vault.read("B", SecretKind::OAuth2).unwrap().is_none());
-    assert!(usable(&vault, &[("A", "A")]).is_empty());
+    assert_eq!(usable(&vault, &[("A", "A")]), [b"access-me-now"]);
     assert_eq!(searched(&vault, &[("A", "A")]), [b"refresh-me-not"]);
     vault.set("A", VALUE).unwrap();
-    assert_eq!(searched(&vault, &[("A", "A")]), [b"refresh-me-not"], "an earlier connection, too");
+    let earlier = [b"access-me-now".as_slice(), b"refresh-me-not"];
+    assert_eq!(searched(&vault, &[("A", "A")]), earlier, "an earlier connection, too");
     let long = [b"x".as_slice(); 64 * 1024 + 1].concat();
     assert_eq!(vault.set_with("A", SecretKind::OAuth2, &long, None).unwrap_err().kind, ErrorKind::SecretInvalid);
 }

@@ -76,3 +76,6 @@ END;
 
 -- How many values were cut out of the answer.
 ALTER TABLE requests ADD COLUMN redactions INTEGER NOT NULL DEFAULT 0;
+
+-- The host's own request, for the connection that `secrets` names.
+ALTER TABLE requests ADD COLUMN own INTEGER NOT NULL DEFAULT 0 CHECK (own IN (0, 1));

@@ -1,0 +1,194 @@
+//! The host's own requests: to the token endpoint of a connection, and to nothing else.
+//!
+//! They pass the same steps as a guest's, with an allow-list of one: the endpoint that a person configured. A
+//! redirect is refused, because nobody decided where it leads; an answer is small. Operators' exceptions are those
+//! of the secret, not of the capability that uses it. What is in requests and answers is decided in
+//! `secrets/oauth/`.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use url::Url;
+
+use super::{
+    Exceptions, Method, Outside, Refusal, Target, Template, approve, dial, exchange, millis, request, resolve,
+};
+use crate::audit::RequestRecord;
+use crate::clock;
+use crate::config::{Config, HttpConfig};
+use crate::error::{ErrorKind, Result};
+use crate::policy::{HostPattern, HttpGrant};
+use crate::secrets::{SecretSet, substitute};
+
+/// Bytes of an answer. Tokens with their claims have a few thousand.
+const RESPONSE_BYTES: usize = 64 * 1024;
+
+/// The way out for the host itself.
+pub struct Own {
+    outside: Outside,
+    limits: HttpConfig,
+    exceptions: BTreeMap<String, Exceptions>,
+    no_exceptions: Exceptions,
+}
+
+/// A URL that the host may be told to send its own requests to: `https:`, a public name, no user name.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    target: Target,
+}
+
+/// Why the host's own request has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct Unreached {
+    /// The stable kind.
+    pub kind: ErrorKind,
+    /// In our words.
+    pub why: String,
+    /// What the operator can do.
+    pub hint: Option<String>,
+}
+
+impl Endpoint {
+    /// Judges `url` as that of a guest is judged, under a list of its own host and port.
+    pub fn new(url: &str) -> Result<Self, Refusal> {
+        Ok(Self { target: approve(url, &[pattern(url)?])? })
+    }
+
+    /// How a request to the token endpoint at `url` is recorded before it is sent. No sizes: they would tell those
+    /// of secrets.
+    pub(crate) fn record(url: &str, name: &str) -> RequestRecord {
+        let target = Self::new(url).ok().map(|endpoint| endpoint.target);
+        RequestRecord {
+            method: Method::Post.as_str().to_owned(),
+            authority: target.as_ref().map_or_else(String::new, Target::authority),
+            path: target.as_ref().map_or_else(String::new, |target| target.url().path().to_owned()),
+            address: None,
+            status: None,
+            // Stays when nobody waits for its end.
+            outcome: ErrorKind::Cancelled.code().to_owned(),
+            bytes_out: 0,
+            bytes_in: 0,
+            secrets: vec![name.to_owned()],
+            time_ms: 0,
+            own: true,
+        }
+    }
+}
+
+impl Own {
+    /// The way `outside`, under the operator's limits and exceptions.
+    pub fn configured(config: &Config, outside: &Outside) -> Result<Self> {
+        let mut exceptions = BTreeMap::new();
+        for (name, settings) in &config.secret {
+            let read = Exceptions::read(&format!("secret.\"{name}\""), &settings.http)?;
+            exceptions.insert(name.clone(), read);
+        }
+        let limits = HttpConfig { response_bytes: RESPONSE_BYTES, ..config.http };
+        Ok(Self { outside: outside.clone(), limits, exceptions, no_exceptions: Exceptions::none()? })
+    }
+
+    /// Sends a request for the connection `name` to its token endpoint, and notes in `record` what became of it.
+    pub async fn send(
+        &self,
+        name: &str,
+        token_url: &str,
+        request: http::Request<Vec<u8>>,
+        record: &Mutex<RequestRecord>,
+    ) -> Result<http::Response<Vec<u8>>, Unreached> {
+        let begun = clock::monotonic();
+        let exchange = self.exchange(name, token_url, request, record);
+        let result = match tokio::time::timeout(millis(self.limits.request_ms), exchange).await {
+            Ok(result) => result,
+            Err(_) => Err(Refusal::Timeout),
+        };
+        let outcome = result.as_ref().map_or_else(|refusal| refusal.kind().code(), |_| super::ledger::SENT);
+        note(record, |record| {
+            outcome.clone_into(&mut record.outcome);
+            record.time_ms = u64::try_from(elapsed(begun).as_millis()).unwrap_or(u64::MAX);
+            if let Err(Refusal::PrivateAddress(address)) = &result {
+                record.address = Some(address.to_string());
+            }
+        });
+        result.map_err(|refusal| unreached(&refusal, name))
+    }
+
+    async fn exchange(
+        &self,
+        name: &str,
+        token_url: &str,
+        request: http::Request<Vec<u8>>,
+        record: &Mutex<RequestRecord>,
+    ) -> Result<http::Response<Vec<u8>>, Refusal> {
+        let exceptions = self.exceptions.get(name).unwrap_or(&self.no_exceptions);
+        // It carries credentials that the host itself puts in; placeholders mean nothing in it.
+        let grant = HttpGrant { allow: vec![pattern(token_url)?], own_credentials: true };
+        let template = template(request)?;
+        let target = approve(&template.url, &grant.allow)?;
+        let request = request::check(target, &template, &grant, &[], &self.limits)?;
+        let approved =
+            resolve::resolve(request, exceptions, &*self.outside.resolver, millis(self.limits.dns_ms)).await?;
+        let prepared = substitute(approved, &SecretSet::default(), self.limits.request_bytes)?;
+        let dialled =
+            dial::dial(prepared, &*self.outside.dialer, exceptions.tls(), millis(self.limits.connect_ms)).await?;
+        note(record, |record| record.address = Some(dialled.address().to_string()));
+        let received = exchange::exchange(dialled, &self.limits, &mut 0).await?;
+        note(record, |record| record.status = Some(received.status.as_u16()));
+        if received.location().is_some() {
+            return Err(Refusal::RedirectRefused("a token endpoint does not send elsewhere".to_owned()));
+        }
+        let mut response = http::Response::new(received.body);
+        *response.status_mut() = received.status;
+        *response.headers_mut() = received.headers;
+        Ok(response)
+    }
+}
+
+/// The allow-list of one: the host and port of `url`.
+fn pattern(url: &str) -> Result<HostPattern, Refusal> {
+    let unreadable = || Refusal::InvalidUrl("it must be `https://`, a host and a path".to_owned());
+    let parsed = Url::parse(url).map_err(|_| unreadable())?;
+    let host = parsed.host_str().ok_or_else(unreadable)?;
+    let entry = match parsed.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    };
+    entry.parse().map_err(|why: crate::policy::InvalidPattern| Refusal::InvalidUrl(why.0))
+}
+
+fn template(request: http::Request<Vec<u8>>) -> Result<Template, Refusal> {
+    let (head, body) = request.into_parts();
+    let field = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+        (name.as_str().to_owned(), value.as_bytes().to_vec())
+    };
+    Ok(Template {
+        method: head.method.as_str().parse()?,
+        url: head.uri.to_string(),
+        headers: head.headers.iter().map(field).collect(),
+        body: Some(body),
+        timeout: None,
+    })
+}
+
+fn unreached(refusal: &Refusal, name: &str) -> Unreached {
+    let hint = match refusal {
+        Refusal::PrivateAddress(address) => Some(format!(
+            "if its host may be at {address}, add that to `private` in `[secret.\"{name}\".http]` of `remit.toml`"
+        )),
+        Refusal::TlsFailed => Some(format!(
+            "if its host uses a certificate authority of your own, add its PEM file to `ca` in \
+             `[secret.\"{name}\".http]` of `remit.toml`"
+        )),
+        _ => None,
+    };
+    Unreached { kind: refusal.kind(), why: refusal.to_string(), hint }
+}
+
+fn elapsed(begun: std::time::Instant) -> Duration {
+    clock::monotonic().duration_since(begun)
+}
+
+fn note(record: &Mutex<RequestRecord>, write: impl FnOnce(&mut RequestRecord)) {
+    write(&mut record.lock().unwrap_or_else(PoisonError::into_inner));
+}
