@@ -41,6 +41,10 @@ pub(super) fn requests_text(requests: &[RequestRecord]) -> String {
             let status = request.status.map_or(String::new(), |status| status.to_string());
             let secrets = request.secrets.join(", ");
             let secrets = if secrets.is_empty() { secrets } else { format!("with {secrets}") };
+            let redactions = match request.redactions {
+                0 => String::new(),
+                number => format!("{number} redacted"),
+            };
             vec![
                 request.method.clone(),
                 format!("{}{}", request.authority, request.path),
@@ -49,6 +53,7 @@ pub(super) fn requests_text(requests: &[RequestRecord]) -> String {
                 format!("{} out, {} in", size(request.bytes_out), size(request.bytes_in)),
                 format!("{} ms", request.time_ms),
                 secrets,
+                redactions,
             ]
         })
         .collect();
@@ -62,7 +67,7 @@ pub(super) fn requests_value(requests: &[RequestRecord]) -> Value {
             "method": request.method, "authority": request.authority, "path": request.path,
             "address": request.address, "status": request.status, "outcome": request.outcome,
             "bytesOut": request.bytes_out, "bytesIn": request.bytes_in, "secrets": request.secrets,
-            "timeMs": request.time_ms,
+            "redactions": request.redactions, "timeMs": request.time_ms,
         })
     });
     Value::Array(values.collect())
@@ -112,11 +117,12 @@ usage
             bytes_out: 5,
             bytes_in: 7,
             secrets: vec!["API_KEY".to_owned()],
+            redactions: 2,
             time_ms: 31,
         };
         assert_eq!(
             requests_text(&[request]),
-            "  POST  api.example.com/items  sent  201  5 B out, 7 B in  31 ms  with API_KEY\n"
+            "  POST  api.example.com/items  sent  201  5 B out, 7 B in  31 ms  with API_KEY  2 redacted\n"
         );
     }
 }

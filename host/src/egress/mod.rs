@@ -39,13 +39,14 @@ pub use refusal::Refusal;
 pub use request::{Checked, Method, Template};
 pub use resolve::{Approved, BoxFuture, Resolver, SystemResolver};
 pub use response::Answer;
+use response::Received;
 
 use crate::clock;
 use crate::config::{Config, HttpConfig};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::Granted;
 use crate::registry::CapabilityName;
-use crate::secrets::{CallSecrets, Redacted, Redactor, substitute};
+use crate::secrets::{CallSecrets, Cuts, Redacted, substitute};
 
 /// The way out of this host, for all capabilities.
 pub struct Egress {
@@ -163,7 +164,7 @@ impl Egress {
         ledger.request(&request, template);
         if sender.dry_run && !template.method.is_safe() {
             ledger.planned();
-            return Ok(Attempt::Answered(Redactor::default().redact(Answer::planned())));
+            return Ok(Attempt::Answered(Answer::planned()));
         }
 
         let _turn = self.gates.enter(capability, clock::monotonic()).await?;
@@ -174,22 +175,43 @@ impl Egress {
             dial::dial(prepared, &*self.dialer, exceptions.tls(), millis(self.limits.connect_ms)).await?;
         ledger.note(|record| record.address = Some(dialled.address().to_string()));
         let mut bytes_in = 0;
-        let received = exchange::exchange(dialled, &self.limits, &mut bytes_in).await;
+        let received = exchange::exchange(dialled, &self.limits, &secrets.redactor, &mut bytes_in).await;
         ledger.note(|record| record.bytes_in = bytes_in);
         let received = received?;
-        ledger.note(|record| record.status = Some(received.status.as_u16()));
+        ledger.note(|record| record.status = Some(received.status()));
 
-        if let Some(location) = received.location() {
-            if secrets.redactor.finds(location.as_bytes()) {
-                return Err(Refusal::RedirectRefused("its `Location` holds a secret".to_owned()));
+        match received {
+            Received::Redirect(status, location) => {
+                if let Some(secret) = secrets.redactor.finds(location.as_bytes()) {
+                    let mut cuts = Cuts::default();
+                    cuts.note(secret);
+                    self.note_cuts(&cuts, capability, ledger);
+                    return Err(Refusal::RedirectRefused("its `Location` holds a secret".to_owned()));
+                }
+                redirect::follow(template, &here, status, &location)?;
+                *came_from = Some(here);
+                ledger.sent();
+                Ok(Attempt::Redirected)
             }
-            redirect::follow(template, &here, received.status, location)?;
-            *came_from = Some(here);
-            ledger.sent();
-            return Ok(Attempt::Redirected);
+            Received::Answer(answer) => {
+                self.note_cuts(answer.cuts(), capability, ledger);
+                ledger.sent();
+                Ok(Attempt::Answered(answer))
+            }
         }
-        ledger.sent();
-        Ok(Attempt::Answered(secrets.redactor.redact(received.into_answer(template.method))))
+    }
+
+    /// Notes what was cut out of an answer. A value that the request did not carry came from elsewhere, or was
+    /// guessed: the answer confirms it.
+    fn note_cuts(&self, cuts: &Cuts, capability: &CapabilityName, ledger: &mut Ledger) {
+        let mut carried = Vec::new();
+        ledger.note(|record| {
+            record.redactions = cuts.count;
+            carried.clone_from(&record.secrets);
+        });
+        if cuts.names.iter().any(|name| !carried.contains(name)) {
+            self.gates.note_unasked(capability, clock::monotonic());
+        }
     }
 }
 

@@ -10,10 +10,12 @@
 mod body;
 mod encodings;
 mod key;
+mod patterns;
 mod placeholder;
 mod placement;
 mod redact;
 mod seal;
+mod stream;
 mod substitute;
 mod vault;
 
@@ -29,7 +31,8 @@ pub use key::sealing_key;
 pub(crate) use placeholder::contains_placeholder;
 pub use placement::{Destination, Text, Unplaced};
 pub(crate) use placement::{is_approved_header, place_body, place_header};
-pub use redact::{Redact, Redacted, Redactor};
+pub use redact::{Cuts, Redact, Redacted, Redactor};
+pub use stream::Stream;
 pub use substitute::{Prepared, substitute};
 pub use vault::{StoredSecret, Vault};
 
@@ -64,7 +67,8 @@ impl SecretSet {
 
     /// The value of the placeholder `name` that is stored under `source`.
     pub(crate) fn get(&self, name: &str, source: &str) -> Option<&[u8]> {
-        let found = self.0.iter().find(|secret| secret.is_usable && secret.name == name && secret.source == source);
+        let found =
+            self.0.iter().find(|secret| secret.is_usable && secret.name == name && secret.source == source);
         found.map(|secret| secret.value.as_slice())
     }
 }
@@ -114,7 +118,7 @@ impl CallSecrets {
             return Ok(opened);
         }
         let set = (self.open)()?;
-        let redactor = Redactor::new(&set)?;
+        let redactor = Redactor::new(&set);
         Ok(self.opened.get_or_init(|| Opened { set, redactor }))
     }
 }
