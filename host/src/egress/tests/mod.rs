@@ -3,6 +3,7 @@
 
 mod limits;
 mod order;
+mod redaction;
 mod redirects;
 mod secrets;
 mod upstream;
