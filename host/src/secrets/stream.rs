@@ -65,6 +65,7 @@ pub(super) struct Knife<'a> {
 }
 
 /// Values that overlap are one cut, under the name of the longest.
+#[derive(Clone, Copy)]
 struct Cut {
     /// Where it ends in the part at hand.
     end: usize,
