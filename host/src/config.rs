@@ -100,6 +100,9 @@ pub struct HttpConfig {
     pub concurrent: usize,
     /// Requests of one capability in a minute.
     pub per_minute: u32,
+    /// Answers to one capability in a minute that hold a secret which the request did not carry. Such an answer
+    /// can confirm a guess; after so many, further requests are refused for a while, and the log says so.
+    pub redactions_per_minute: u32,
 }
 
 impl Default for HttpConfig {
@@ -114,6 +117,7 @@ impl Default for HttpConfig {
             response_bytes: 5 * 1024 * 1024,
             concurrent: 8,
             per_minute: 300,
+            redactions_per_minute: 10,
         }
     }
 }
@@ -281,7 +285,8 @@ mod tests {
                 "line 2: unknown key `proxy`",
                 Some(
                     "the keys here are `dns-ms`, `connect-ms`, `first-byte-ms`, `request-ms`, `redirects`, \
-                     `request-bytes`, `response-bytes`, `concurrent`, `per-minute`",
+                     `request-bytes`, `response-bytes`, `concurrent`, `per-minute`, \
+                     `redactions-per-minute`",
                 ),
             ),
             ("[capability.\"acme/weather\".htpp]\n", "line 1: unknown key `htpp`", Some("did you mean `http`?")),

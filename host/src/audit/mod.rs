@@ -57,10 +57,12 @@ pub struct RequestRecord {
     pub outcome: String,
     /// Bytes of the body sent.
     pub bytes_out: u64,
-    /// Bytes of the body received.
+    /// Bytes of the body that the guest got, or that came before reading failed.
     pub bytes_in: u64,
     /// Names of the secrets that were put in.
     pub secrets: Vec<String>,
+    /// How many values were cut out of the answer.
+    pub redactions: u32,
     /// Milliseconds it took.
     pub time_ms: u64,
     /// The host's own request, for the connection in `secrets`. Its sizes are not told.

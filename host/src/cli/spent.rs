@@ -45,6 +45,10 @@ pub(super) fn requests_text(requests: &[RequestRecord]) -> String {
                 (false, true) => secrets,
                 (false, false) => format!("with {secrets}"),
             };
+            let redactions = match request.redactions {
+                0 => String::new(),
+                number => format!("{number} redacted"),
+            };
             vec![
                 request.method.clone(),
                 format!("{}{}", request.authority, request.path),
@@ -53,6 +57,7 @@ pub(super) fn requests_text(requests: &[RequestRecord]) -> String {
                 format!("{} out, {} in", size(request.bytes_out), size(request.bytes_in)),
                 format!("{} ms", request.time_ms),
                 secrets,
+                redactions,
             ]
         })
         .collect();
@@ -66,7 +71,7 @@ pub(super) fn requests_value(requests: &[RequestRecord]) -> Value {
             "method": request.method, "authority": request.authority, "path": request.path,
             "address": request.address, "status": request.status, "outcome": request.outcome,
             "bytesOut": request.bytes_out, "bytesIn": request.bytes_in, "secrets": request.secrets,
-            "timeMs": request.time_ms, "own": request.own,
+            "redactions": request.redactions, "timeMs": request.time_ms, "own": request.own,
         })
     });
     Value::Array(values.collect())
@@ -116,14 +121,15 @@ usage
             bytes_out: 5,
             bytes_in: 7,
             secrets: vec!["API_KEY".to_owned()],
+            redactions: 2,
             time_ms: 31,
             own: false,
         };
         assert_eq!(
             requests_text(std::slice::from_ref(&request)),
-            "  POST  api.example.com/items  sent  201  5 B out, 7 B in  31 ms  with API_KEY\n"
+            "  POST  api.example.com/items  sent  201  5 B out, 7 B in  31 ms  with API_KEY  2 redacted\n"
         );
-        let token = RequestRecord { own: true, bytes_out: 0, bytes_in: 0, ..request };
+        let token = RequestRecord { own: true, bytes_out: 0, bytes_in: 0, redactions: 0, ..request };
         assert_eq!(
             requests_text(&[token]),
             "  POST  api.example.com/items  sent  201  0 B out, 0 B in  31 ms  the host's own, for API_KEY\n"

@@ -117,6 +117,7 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
         ("http", "response-bytes", http.response_bytes as u64, BODY_BYTES),
         ("http", "concurrent", http.concurrent as u64, SOME),
         ("http", "per-minute", http.per_minute.into(), SOME),
+        ("http", "redactions-per-minute", http.redactions_per_minute.into(), SOME),
         ("serve", "sessions", serve.sessions as u64, SOME),
         ("serve", "requests-per-second", serve.requests_per_second.into(), SOME),
         ("serve", "body-bytes", serve.body_bytes as u64, BODY_BYTES),

@@ -17,6 +17,7 @@ use super::dial::Dialled;
 use super::response::{self, Received};
 use super::{Method, Refusal, Target};
 use crate::config::HttpConfig;
+use crate::secrets::Redactor;
 
 /// Fields of a response. Browsers and proxies refuse at about as many.
 const RESPONSE_FIELDS: usize = 100;
@@ -27,10 +28,11 @@ const RESPONSE_HEAD: usize = 64 * 1024;
 /// Sent unless the guest names itself.
 const AGENT: &str = concat!("remit/", env!("CARGO_PKG_VERSION"));
 
-/// Sends and receives. `received` counts the bytes of the body.
+/// Sends and receives. `received` counts the bytes of the body as [`response::read`] does.
 pub(super) async fn exchange(
     dialled: Dialled,
     limits: &HttpConfig,
+    redactor: &Redactor,
     received: &mut u64,
 ) -> Result<Received, Refusal> {
     let (prepared, stream) = dialled.into_parts();
@@ -48,7 +50,7 @@ pub(super) async fn exchange(
                 Ok(response) => response.map_err(|why| unusable(&why))?,
                 Err(_) => return Err(Refusal::Timeout),
             };
-        response::read(response, method, limits.response_bytes, received).await
+        response::read(response, method, limits.response_bytes, redactor, received).await
     };
     beside(connection, answer).await
 }

@@ -83,6 +83,7 @@ impl Ledger {
             bytes_out: 0,
             bytes_in: 0,
             secrets: Vec::new(),
+            redactions: 0,
             time_ms: 0,
             own: false,
         });

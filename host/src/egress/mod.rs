@@ -42,6 +42,7 @@ pub use refusal::Refusal;
 pub use request::{Checked, Method, Template};
 pub use resolve::{Approved, BoxFuture, Resolver, SystemResolver};
 pub use response::Answer;
+use response::Received;
 
 use http::StatusCode;
 
@@ -50,7 +51,7 @@ use crate::config::{Config, HttpConfig};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::Granted;
 use crate::registry::CapabilityName;
-use crate::secrets::{CallSecrets, Connections, Redacted, Redactor, substitute};
+use crate::secrets::{CallSecrets, Connections, Cuts, Redacted, substitute};
 
 /// How names become addresses, and addresses connections: as this machine does it, or as a test that counts.
 #[derive(Clone)]
@@ -195,7 +196,7 @@ impl Egress {
         ledger.request(&request, template);
         if sender.dry_run && !template.method.is_safe() {
             ledger.planned();
-            return Ok(Attempt::Answered(Redactor::default().redact(Answer::planned())));
+            return Ok(Attempt::Answered(Answer::planned()));
         }
 
         let _turn = self.gates.enter(capability, clock::monotonic()).await?;
@@ -209,27 +210,50 @@ impl Egress {
         ledger.note(|record| record.address = Some(dialled.address().to_string()));
         sender.secrets.note_uses(sources);
         let mut bytes_in = 0;
-        let received = exchange::exchange(dialled, &self.limits, &mut bytes_in).await;
+        let received = exchange::exchange(dialled, &self.limits, &secrets.redactor, &mut bytes_in).await;
         ledger.note(|record| record.bytes_in = bytes_in);
         let received = received?;
-        ledger.note(|record| record.status = Some(received.status.as_u16()));
-        if received.status == StatusCode::UNAUTHORIZED {
+        ledger.note(|record| record.status = Some(received.status()));
+        if received.status() == StatusCode::UNAUTHORIZED.as_u16() {
             renewal::refused(self, secrets, &placeholders).await;
         }
         // A value that was set while the request ran can be in the answer as well.
-        let secrets = sender.secrets.opened(granted).map_err(Refusal::Vault)?;
+        let newest = sender.secrets.opened(granted).map_err(Refusal::Vault)?;
 
-        if let Some(location) = received.location() {
-            if secrets.redactor.finds(location.as_bytes()) {
-                return Err(Refusal::RedirectRefused("its `Location` holds a secret".to_owned()));
+        match received {
+            Received::Redirect(status, location) => {
+                if let Some(secret) = newest.redactor.finds(location.as_bytes()) {
+                    let mut cuts = Cuts::default();
+                    cuts.note(secret);
+                    self.note_cuts(&cuts, capability, ledger);
+                    return Err(Refusal::RedirectRefused("its `Location` holds a secret".to_owned()));
+                }
+                redirect::follow(template, &here, status, &location)?;
+                *came_from = Some(here);
+                ledger.sent();
+                Ok(Attempt::Redirected)
             }
-            redirect::follow(template, &here, received.status, location)?;
-            *came_from = Some(here);
-            ledger.sent();
-            return Ok(Attempt::Redirected);
+            Received::Answer(answer) => {
+                let is_searched = std::ptr::eq(newest, secrets);
+                let answer = if is_searched { answer } else { answer.again(&newest.redactor) };
+                self.note_cuts(answer.cuts(), capability, ledger);
+                ledger.sent();
+                Ok(Attempt::Answered(answer))
+            }
         }
-        ledger.sent();
-        Ok(Attempt::Answered(secrets.redactor.redact(received.into_answer(template.method))))
+    }
+
+    /// Notes what was cut out of an answer. A value that the request did not carry came from elsewhere, or was
+    /// guessed: the answer confirms it.
+    fn note_cuts(&self, cuts: &Cuts, capability: &CapabilityName, ledger: &mut Ledger) {
+        let mut carried = Vec::new();
+        ledger.note(|record| {
+            record.redactions = cuts.count;
+            carried.clone_from(&record.secrets);
+        });
+        if cuts.names.iter().any(|name| !carried.contains(name)) {
+            self.gates.note_unasked(capability, clock::monotonic());
+        }
     }
 }
 

@@ -11,15 +11,16 @@ use std::time::Duration;
 
 use url::Url;
 
+use super::response::Received;
 use super::{
-    Exceptions, Method, Outside, Refusal, Target, Template, approve, dial, exchange, millis, request, resolve,
+    Answer, Exceptions, Method, Outside, Refusal, Target, Template, approve, dial, exchange, millis, request, resolve,
 };
 use crate::audit::RequestRecord;
 use crate::clock;
 use crate::config::{Config, HttpConfig};
 use crate::error::{ErrorKind, Result};
 use crate::policy::{HostPattern, HttpGrant};
-use crate::secrets::{SecretSet, substitute};
+use crate::secrets::{Redactor, SecretSet, substitute};
 
 /// Bytes of an answer. Tokens with their claims have a few thousand.
 const RESPONSE_BYTES: usize = 64 * 1024;
@@ -71,6 +72,7 @@ impl Endpoint {
             bytes_out: 0,
             bytes_in: 0,
             secrets: vec![name.to_owned()],
+            redactions: 0,
             time_ms: 0,
             own: true,
         }
@@ -133,15 +135,18 @@ impl Own {
         let dialled =
             dial::dial(prepared, &*self.outside.dialer, exceptions.tls(), millis(self.limits.connect_ms)).await?;
         note(record, |record| record.address = Some(dialled.address().to_string()));
-        let received = exchange::exchange(dialled, &self.limits, &mut 0).await?;
-        note(record, |record| record.status = Some(received.status.as_u16()));
-        if received.location().is_some() {
+        // What comes back are tokens, for the vault alone.
+        let received = exchange::exchange(dialled, &self.limits, &Redactor::default(), &mut 0).await?;
+        note(record, |record| record.status = Some(received.status()));
+        let Received::Answer(answer) = received else {
             return Err(Refusal::RedirectRefused("a token endpoint does not send elsewhere".to_owned()));
+        };
+        let Answer { status, headers, body } = answer.into_inner();
+        let mut response = http::Response::builder().status(status);
+        for (name, value) in headers {
+            response = response.header(name, value);
         }
-        let mut response = http::Response::new(received.body);
-        *response.status_mut() = received.status;
-        *response.headers_mut() = received.headers;
-        Ok(response)
+        response.body(body).map_err(|_| Refusal::ResponseInvalid("its head cannot be kept".to_owned()))
     }
 }
 

@@ -132,8 +132,8 @@ fn put(connection: &Connection, record: &Record, process: Option<&str>) -> Resul
 fn put_requests(connection: &Connection, record: &Record) -> Result<()> {
     let mut insert = connection.prepare_cached(
         "INSERT INTO requests (call, position, method, authority, path, address, status, outcome,
-         bytes_out, bytes_in, secrets, time_ms, own)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+         bytes_out, bytes_in, secrets, redactions, time_ms, own)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
     )?;
     for (position, request) in (0_i64..).zip(&record.requests) {
         insert.execute(rusqlite::params![
@@ -148,6 +148,7 @@ fn put_requests(connection: &Connection, record: &Record) -> Result<()> {
             count(request.bytes_out),
             count(request.bytes_in),
             json(&request.secrets)?,
+            request.redactions,
             count(request.time_ms),
             request.own,
         ])?;
@@ -182,8 +183,8 @@ fn read_record(row: &Row<'_>) -> Result<Record> {
 
 fn read_requests(connection: &Connection, call: &str) -> Result<Vec<RequestRecord>> {
     let mut statement = connection.prepare_cached(
-        "SELECT method, authority, path, address, status, outcome, bytes_out, bytes_in, secrets, time_ms,
-         own FROM requests WHERE call = ?1 ORDER BY position",
+        "SELECT method, authority, path, address, status, outcome, bytes_out, bytes_in, secrets, redactions,
+         time_ms, own FROM requests WHERE call = ?1 ORDER BY position",
     )?;
     let mut rows = statement.query([call])?;
     let mut requests = Vec::new();
@@ -198,8 +199,9 @@ fn read_requests(connection: &Connection, call: &str) -> Result<Vec<RequestRecor
             bytes_out: read_count(row, 6)?,
             bytes_in: read_count(row, 7)?,
             secrets: list(row, 8)?,
-            time_ms: read_count(row, 9)?,
-            own: row.get(10)?,
+            redactions: row.get(9)?,
+            time_ms: read_count(row, 10)?,
+            own: row.get(11)?,
         });
     }
     Ok(requests)

@@ -8,6 +8,7 @@
 mod cold_start;
 mod engine;
 mod home;
+mod redaction;
 mod server;
 mod spin;
 mod stdio;
@@ -43,6 +44,9 @@ fn main() {
     }
     if wanted("cold_start_50") {
         cold_start::measure(effort);
+    }
+    if wanted("redact") {
+        redaction::measure(effort);
     }
     if wanted("spin_isolation") {
         spin::measure(effort);

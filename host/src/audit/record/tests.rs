@@ -82,6 +82,7 @@ async fn a_record_keeps_everything() {
             bytes_out: 1,
             bytes_in: 2,
             secrets: vec!["API_KEY".to_owned()],
+            redactions: 2,
             time_ms: 3,
             own: false,
         };

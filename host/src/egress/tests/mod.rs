@@ -4,6 +4,7 @@
 mod limits;
 mod order;
 mod own;
+mod redaction;
 mod redirects;
 mod secrets;
 mod upstream;
