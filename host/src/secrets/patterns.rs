@@ -29,8 +29,9 @@ const STEP: usize = 8;
 /// An odd number whose bits look random (2^64 divided by the golden ratio).
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Spellings of one value, so that the list need not grow: growing leaves copies behind.
-const SPELLINGS: usize = 256;
+/// Spellings of one value that is full of symbols; a plain one has 60. So the list need not grow: growing leaves
+/// copies behind.
+const SPELLINGS: usize = 512;
 
 /// All spellings of some values. The default has none.
 #[derive(Default)]
