@@ -114,6 +114,9 @@ pub(crate) fn percent(value: &str) -> Vec<Spelling> {
     };
     let mut all = Vec::new();
     for (name, kept, space) in [
+        ("Python's `quote`", "_.-~/", "%20"),
+        ("Python's `quote_plus`", "_.-~", "+"),
+        ("PHP's `urlencode`", "-_.", "+"),
         ("RFC 3986", "_.-~", "%20"),
         ("`encodeURIComponent`", "-_.!~*'()", "%20"),
         ("`encodeURI`", "-_.!~*'();/?:@&=+$,#", "%20"),
@@ -144,6 +147,13 @@ pub(crate) fn json(value: &str) -> Vec<Spelling> {
         let code = u32::from(letter);
         if upper { format!("\\u{code:04X}") } else { format!("\\u{code:04x}") }
     };
+    let html = |upper: bool| {
+        let escape = |letter: char| match letter {
+            '<' | '>' | '&' => unit(letter, upper),
+            _ => letter.to_string(),
+        };
+        least.chars().map(escape).collect::<String>()
+    };
     let with_quotes = |upper: bool| {
         let escape = |letter: char| match letter {
             '<' | '>' | '&' | '\'' | '"' => unit(letter, upper),
@@ -157,6 +167,8 @@ pub(crate) fn json(value: &str) -> Vec<Spelling> {
         spelling("JSON", least),
         spelling("JSON in JSON", &twice[1..twice.len() - 1]),
         spelling("JSON with `\\/`", least.replace('/', "\\/")),
+        spelling("JSON for HTML", html(false)),
+        spelling("JSON for HTML, upper case", html(true)),
         spelling("JSON for HTML with quotes", with_quotes(false)),
         spelling("JSON for HTML with quotes, upper case", with_quotes(true)),
         spelling("JSON, every letter", value.chars().map(|letter| unit(letter, false)).collect::<String>()),
@@ -183,6 +195,7 @@ pub(crate) fn entities(value: &str) -> Vec<Spelling> {
         spelling("text of HTML", named("\"", "'")),
         spelling("Python's `html.escape`", named("&quot;", "&#x27;")),
         spelling("Go's `html.EscapeString`", named("&#34;", "&#39;")),
+        spelling("PHP's `htmlspecialchars`", named("&quot;", "&#039;")),
         spelling("XML", named("&quot;", "&apos;")),
     ];
     for all in [true, false] {

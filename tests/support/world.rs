@@ -68,15 +68,7 @@ impl World {
     }
 
     pub(crate) fn echo() -> Self {
-        Self::new(|seen| {
-            let headers: serde_json::Map<String, Value> =
-                seen.headers.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
-            let body = String::from_utf8_lossy(&seen.body).into_owned();
-            Answer::json(
-                200,
-                &json!({ "method": seen.method, "path": seen.path, "headers": headers, "body": body }),
-            )
-        })
+        Self::new(echo)
     }
 
     pub(crate) fn granted(self) -> Self {
@@ -135,4 +127,12 @@ pub(crate) fn approval(secret: &str, host: &str, port: u16, place: &Place) -> Ap
 /// The field in which most APIs want their key.
 pub(crate) fn authorization() -> Place {
     Place::Header("authorization".to_owned())
+}
+
+/// Answers with everything it got.
+pub(crate) fn echo(seen: &Seen) -> Answer {
+    let headers: serde_json::Map<String, Value> =
+        seen.headers.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
+    let body = String::from_utf8_lossy(&seen.body).into_owned();
+    Answer::json(200, &json!({ "method": seen.method, "path": seen.path, "headers": headers, "body": body }))
 }

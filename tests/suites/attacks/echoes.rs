@@ -182,6 +182,7 @@ fn in_one_place(key: &str, place: &str) -> Vec<Vec<u8>> {
             text(format!("HTTP/1.1 103 Early Hints\r\nlink: </{key}>\r\n\r\n{ok}content-length: 4\r\n\r\nbody"))
         }
         "name" => text(format!("{ok}x-{hexadecimal}: 1\r\ncontent-length: 4\r\n\r\nbody")),
+        "name-as-it-is" => text(format!("{ok}x-{key}: 1\r\ncontent-length: 4\r\n\r\nbody")),
         "redirect" => text(format!("HTTP/1.1 302 Found\r\nlocation: /{key}\r\ncontent-length: 0\r\n\r\n")),
         "broken" => text(format!("{key}\r\n{key}: {key}\r\n\r\n{key}")),
         "broken-off" => text(format!("{ok}content-length: 1000\r\n\r\n{key}")),
@@ -197,23 +198,27 @@ fn in_one_place(key: &str, place: &str) -> Vec<Vec<u8>> {
 #[test]
 fn s25_an_echo_in_any_other_part_of_an_answer() {
     let world = world(SECRET, in_one_place);
-    let spellings = spellings::all(SECRET);
+    // Names of fields come in lower case.
+    let spellings = [spellings::all(SECRET), spellings::raw(&SECRET.to_lowercase())].concat();
     let clean = |place: &str, text: &str| {
         let spelt = spellings.iter().find(|spelling| spelling.is_in(text.as_bytes()));
         assert!(spelt.is_none(), "{place}, {spelt:?}: {text}");
     };
     // What a guest sees of each: nothing, the marker, or an error in our words.
-    let hidden =
-        ["reason", "trailer", "extension", "hint", "name", "set-cookie", "set-cookie2", "www-authenticate"]
-            .into_iter()
-            .chain([
-                "proxy-authenticate",
-                "authentication-info",
-                "proxy-authentication-info",
-                "authorization",
-                "cookie",
-            ])
-            .map(|place| (place, ""));
+    let hidden = [
+        "reason",
+        "trailer",
+        "extension",
+        "hint",
+        "name",
+        "name-as-it-is",
+        "set-cookie",
+        "set-cookie2",
+        "www-authenticate",
+    ]
+    .into_iter()
+    .chain(["proxy-authenticate", "authentication-info", "proxy-authentication-info", "authorization", "cookie"])
+    .map(|place| (place, ""));
     let marked =
         ["x-echo", "etag", "location", "content-location", "link", "refresh", "server", "content-type", "date"]
             .map(|place| (place, MARKER));
@@ -238,6 +243,22 @@ fn s25_an_echo_in_any_other_part_of_an_answer() {
         clean(place, &format!("{:?}", world.home.records()[0]));
     }
     assert_eq!(world.outside.counts().0, world.upstream.seen().len(), "no redirect was followed");
+}
+
+#[test]
+fn s31_the_length_of_a_value_is_told_by_nothing() {
+    let all_that_is_seen = |value: &str| {
+        let world = world(value, |key, _| answer(&[("x-echo", key.as_bytes())], key.as_bytes()));
+        let reply = world.fetch(&with_key("")).expect("an answer");
+        let seen = reply.structured.expect("structured");
+        let length = format!("content-length: {}", MARKER.len());
+        assert!(seen["headers"].as_array().expect("fields").contains(&json!(length)), "{seen}");
+        let usage = remit::audit::Usage { time: std::time::Duration::ZERO, ..reply.usage };
+        let record = &world.home.records()[0];
+        (seen, usage, record.requests[0].bytes_in, record.requests[0].bytes_out)
+    };
+    let (short, long) = ("8Zq2pV7wXcT4nLrB", "8Zq2pV7wXcT4nLrB".repeat(20));
+    assert_eq!(all_that_is_seen(short), all_that_is_seen(&long));
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use rusqlite::Connection;
+
 use super::{keyed, with_key};
 use crate::support::home::{program, remit};
 use crate::support::spellings;
@@ -43,6 +45,45 @@ fn s35_no_log_level_shows_a_value() {
         }
     }
     assert_eq!(world.upstream.seen().len(), levels.len());
+}
+
+#[test]
+fn s43_a_row_of_another_name_or_of_yesterday_does_not_open() {
+    let world = keyed();
+    world.set("OTHER_KEY", "pk_test_Qm5+tR/0vJz8yEw1Kd=");
+    let database = Connection::open(world.home.path().join("remit.db")).expect("a database");
+    let change = |statements: &str| database.execute_batch(statements).expect("SQL");
+    let opens = |expected: bool, what: &str| {
+        let before = world.upstream.seen().len();
+        let result = world.fetch(&with_key());
+        assert_eq!(result.is_ok(), expected, "{what}: {result:?}");
+        assert_eq!(world.upstream.seen().len(), before + usize::from(expected), "{what}");
+        if !expected {
+            assert_eq!(world.home.records()[0].requests[0].outcome, "secret/key", "{what}");
+        }
+    };
+    opens(true, "as it was");
+    let swap = "UPDATE secrets SET name = 'X' WHERE name = 'API_KEY';
+                UPDATE secrets SET name = 'API_KEY' WHERE name = 'OTHER_KEY';
+                UPDATE secrets SET name = 'OTHER_KEY' WHERE name = 'X';";
+    change(swap);
+    opens(false, "the row of another name");
+    change(swap);
+    opens(true, "back in its place");
+    change("CREATE TEMP TABLE yesterday AS SELECT * FROM secrets WHERE name = 'API_KEY'");
+    world.set("API_KEY", "sk_live_of-today-0123456789");
+    opens(true, "the value of today");
+    change("CREATE TEMP TABLE today AS SELECT * FROM secrets WHERE name = 'API_KEY'");
+    for (table, expected) in [("yesterday", false), ("today", true)] {
+        change(&format!("DELETE FROM secrets WHERE name = 'API_KEY'; INSERT INTO secrets SELECT * FROM {table}"));
+        opens(expected, table);
+    }
+    // Nor does a ciphertext that was moved, or touched.
+    change(
+        "UPDATE secrets SET (salt, nonce, ciphertext) = (SELECT salt, nonce, ciphertext FROM yesterday)
+         WHERE name = 'API_KEY'",
+    );
+    opens(false, "the ciphertext of yesterday in the row of today");
 }
 
 #[test]

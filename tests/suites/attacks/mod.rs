@@ -6,6 +6,7 @@
 mod canary;
 mod echoes;
 mod files;
+mod listed;
 mod oracles;
 mod owners;
 mod placement;

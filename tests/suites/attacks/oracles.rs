@@ -9,9 +9,10 @@ use remit_upstream::{Answer, Seen};
 use serde_json::{Value, json};
 
 use super::{body, keyed, post, refused, told, with_key};
-use crate::support::home::remit;
+use crate::support::client::Client;
+use crate::support::home::{program, remit};
 use crate::support::outside::{Dial, Lookup, PUBLIC};
-use crate::support::world::{HOST, SECRET, World, authorization};
+use crate::support::world::{HOST, SECRET, World, authorization, echo};
 
 /// Words that no error of ours holds: what libraries, resolvers and servers say.
 const FOREIGN: &str = "ns1.corp.example at 10.9.8.7 says sk_live_8Zq2pV7wXcT4nLrB";
@@ -84,6 +85,52 @@ fn s28_nor_through_another_host() {
     assert!(world.fetch(&post(HOST, &[], "it is {{API_KEY}}")).is_ok());
     let read = body(world.fetch(&json!({ "url": "https://files.cdn.example.com/" })));
     assert_eq!(read, r#"{"host":"files.cdn.example.com","kept":"it is [redacted:API_KEY]"}"#);
+}
+
+#[test]
+fn s30_a_guess_that_is_confirmed_is_counted_and_soon_refused() {
+    let limit = "[http]\nredactions-per-minute = 3\n";
+    let world = World::with_settings(limit, echo).granted().with_secret(HOST, &[authorization()]);
+    // The guest has no value; it sends guesses, and looks which one is cut out of the echo.
+    let guess = |text: &str| post(HOST, &[], text);
+    for number in 0..20 {
+        assert!(body(world.fetch(&guess(&format!("sk_live_{number:016}")))).contains("sk_live_"), "a wrong guess");
+    }
+    for _ in 0..3 {
+        assert!(body(world.fetch(&guess(SECRET))).contains("[redacted:API_KEY]"));
+        assert!(world.home.records()[0].requests[0].secrets.is_empty(), "it carried no secret");
+        let last = remit(world.home.path(), &["audit", "--json", "--limit", "1"], "").json();
+        assert_eq!(last[0]["requests"][0]["redactions"], 1, "{last}");
+    }
+    let before = (world.outside.counts(), world.upstream.seen().len());
+    for request in [guess(SECRET), guess("anything"), with_key()] {
+        let result = world.fetch(&request);
+        assert!(result.is_err() && told(&result).starts_with("RateLimited"), "{request}: {result:?}");
+        assert_eq!(world.home.records()[0].requests[0].outcome, "http/rate-limited");
+    }
+    assert_eq!((world.outside.counts(), world.upstream.seen().len()), before, "not even looked up");
+
+    // A server says so in its log.
+    let log = world.home.path().join("log");
+    let file = std::fs::File::create(&log).expect("room");
+    let mut client = Client::of(
+        std::process::Command::new(program()).arg("serve").env("REMIT_HOME", world.home.path()).stderr(file),
+    );
+    for _ in 0..4 {
+        let call = json!({ "name": "probe__fetch", "arguments": guess(SECRET) });
+        client.request("tools/call", &call).expect("an answer");
+    }
+    let said = std::fs::read_to_string(&log).expect("a log");
+    assert!(said.contains("test/probe") && said.contains("guessing") && !said.contains(SECRET), "{said}");
+
+    // An echo of what a request carried confirms nothing.
+    let honest = World::with_settings(limit, echo).granted().with_secret(HOST, &[authorization()]);
+    for _ in 0..10 {
+        assert!(body(honest.fetch(&with_key())).contains("[redacted:API_KEY]"));
+    }
+    // A value that is quickly guessed is taken with a warning.
+    let short = remit(honest.home.path(), &["secret", "set", "API_KEY"], "k3y-of-12-by");
+    assert!(short.exit == Some(0) && short.stderr.contains("warning:"), "{short:?}");
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //! publishers, other bytes, a name that moved, a server that wants it again.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use remit::call::CallRequest;
 use remit::policy::Place;
@@ -128,11 +130,71 @@ fn s40_an_upgrade_needs_a_new_word() {
     assert_eq!(world.upstream.seen()[1].header("x-new"), Some(SECRET));
 }
 
+/// A world whose server, asked for the first time, has this command run, and then says all it was ever told.
+fn meddling(command: &'static [&'static str], input: &'static str) -> World {
+    let home: Arc<OnceLock<PathBuf>> = Arc::default();
+    let (at_home, kept) = (home.clone(), Mutex::new(Vec::new()));
+    let world = World::new(move |seen| {
+        let mut kept = kept.lock().expect("one request at a time");
+        if kept.is_empty() {
+            let ended = remit(at_home.get().expect("a home"), command, input);
+            assert_eq!(ended.exit, Some(0), "{ended:?}");
+            kept.push(input.to_owned());
+        }
+        kept.extend(seen.header("authorization").map(str::to_owned));
+        Answer::new(200, "text/plain", kept.join(" "))
+    });
+    let world = world.granted().with_secret(HOST, &[authorization()]);
+    home.set(world.home.path().to_owned()).expect("once");
+    world
+}
+
+#[test]
+fn s41_a_value_that_is_replaced_while_a_request_runs_comes_back_no_more_than_the_new_one() {
+    let world = meddling(&["secret", "set", "API_KEY"], OTHER_SECRET);
+    let first = body(world.fetch(&with_key()));
+    assert_eq!(
+        first, "[redacted:API_KEY] Bearer [redacted:API_KEY]",
+        "the new one, and the old one that was sent"
+    );
+    let second = body(world.fetch(&with_key()));
+    assert_eq!(second, "[redacted:API_KEY] Bearer [redacted:API_KEY] Bearer [redacted:API_KEY]");
+    let sent: Vec<_> =
+        world.upstream.seen().iter().map(|seen| seen.header("authorization").map(str::to_owned)).collect();
+    assert_eq!(sent, [SECRET, OTHER_SECRET].map(|value| Some(format!("Bearer {value}"))));
+    let records = format!("{:?}", world.home.records());
+    assert!(!records.contains(SECRET) && !records.contains(OTHER_SECRET), "{records}");
+}
+
+#[test]
+fn s42_an_approval_that_is_withdrawn_counts_for_the_next_request() {
+    let world = meddling(&["disapprove", "test/probe", "API_KEY"], "");
+    let mut twice = with_key();
+    twice["times"] = json!(2);
+    let reply = world.home.call("test/probe.flood", &twice).expect("the guest goes on");
+    assert!(told(&Ok(reply)).contains("SecretNotAvailable"), "the second one");
+    let outcomes: Vec<_> =
+        world.home.records()[0].requests.iter().map(|request| request.outcome.clone()).collect();
+    assert_eq!(outcomes, ["sent", "secret/not-available"]);
+    assert_eq!(world.upstream.seen().len(), 1);
+    refused(&world, &with_key(), NOT_AVAILABLE, "secret/not-available");
+    // What it was sent before comes back as little as ever.
+    let read = body(world.fetch(&json!({ "url": format!("https://{HOST}/") })));
+    assert_eq!(read, " Bearer [redacted:API_KEY]");
+}
+
 #[test]
 fn s46_no_command_shows_a_value() {
     let world = keyed();
     assert!(world.fetch(&with_key()).is_ok());
     let home = world.home.path();
+    // A list has times, and nothing else to tell.
+    world.home.app.shutdown();
+    let listed = remit(home, &["secret", "list", "--json"], "").json();
+    assert_eq!(listed[0]["name"], "API_KEY");
+    for time in ["createdAt", "changedAt", "usedAt"] {
+        assert!(listed[0][time].is_string(), "{time}: {listed}");
+    }
     let call = with_key().to_string();
     let commands: [&[&str]; 14] = [
         &["secret", "list"],
@@ -163,10 +225,6 @@ fn s46_no_command_shows_a_value() {
     for command in ["get", "show", "export", "reveal"] {
         assert_eq!(remit(home, &["secret", command, "API_KEY"], "").exit, Some(2), "{command}");
     }
-    world.set("API_KEY", SECRET);
-    let listed = remit(home, &["secret", "list", "--json"], "").json();
-    assert_eq!(listed[0]["name"], "API_KEY");
-    assert!(listed[0]["createdAt"].is_string() && listed[0]["changedAt"].is_string(), "{listed}");
 }
 
 #[test]
