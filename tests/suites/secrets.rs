@@ -81,6 +81,7 @@ fn approval(source: &str) -> Approval {
         host: HOST.to_owned(),
         port: 443,
         place: Place::Header("authorization".to_owned()),
+        expires_at: None,
     }
 }
 

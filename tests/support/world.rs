@@ -70,6 +70,7 @@ impl World {
                 host: host.to_owned(),
                 port: 443,
                 place: place.clone(),
+                expires_at: None,
             })
             .collect();
         admin.approve(&"test/probe".parse().expect("a name"), &approvals).expect("within the manifest");
