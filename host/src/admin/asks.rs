@@ -2,11 +2,18 @@
 //!
 //! Each ask is for one thing and one digest; a yes gives exactly that, held to the manifest like any other grant.
 
+use std::time::Duration;
+
 use super::Admin;
 use crate::asks::{Ask, AskId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Gift, Wish, check_approval};
 use crate::registry::Snapshot;
+
+/// An ask is on disk within 50 ms of being told. People take longer to type it; a program may not.
+const LOOKS: u32 = 11;
+/// Between two looks: ten of them are twice as long as it takes.
+const PAUSE: Duration = Duration::from_millis(10);
 
 impl Admin {
     /// What is asked for, the newest first, and what a person refused. What was given meanwhile, by whichever
@@ -27,13 +34,19 @@ impl Admin {
         Ok(asks)
     }
 
-    /// The ask of this id.
+    /// The ask of this id. Waits a moment for one that was told just now and is on its way to the disk.
     pub fn find_ask(&self, id: AskId) -> Result<Ask> {
-        self.asks()?.into_iter().find(|ask| ask.id == id).ok_or_else(|| {
-            Error::new(ErrorKind::Usage, format!("nothing is asked for under `{id}`")).hint(
-                "`remit approve` lists what is; an ask ends when it is given, and when its capability is replaced",
-            )
-        })
+        for attempt in 0..LOOKS {
+            if attempt > 0 {
+                std::thread::sleep(PAUSE);
+            }
+            if let Some(ask) = self.asks()?.into_iter().find(|ask| ask.id == id) {
+                return Ok(ask);
+            }
+        }
+        Err(Error::new(ErrorKind::Usage, format!("nothing is asked for under `{id}`")).hint(
+            "`remit approve` lists what is; an ask ends when it is given, and when its capability is replaced",
+        ))
     }
 
     /// Gives what is asked for, to the digest that asked, and closes the ask. `source` is the name that a secret's

@@ -10,10 +10,10 @@ use crate::error::{Error, ErrorKind, Result};
 /// When something ends.
 #[derive(Debug, Args)]
 pub(super) struct EndArgs {
-    /// It ends after so long: `12h`, `30d`, `1y`
+    /// End it after so long: `12h`, `30d`, `1y`
     #[arg(long = "for", value_name = "SPAN", conflicts_with = "until")]
     span: Option<String>,
-    /// It ends then: a time, or a date, whose first moment is meant
+    /// End it then: at a time, or at the first moment of a date
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
 }

@@ -296,7 +296,7 @@ fn a_new_approval_replaces_the_end_of_the_old_one() {
     store.put_install(&weather, &[]).unwrap();
     for expires_at in [Some(1), None, Some(i64::MAX), Some(2)] {
         let approval = Approval { expires_at, ..approval("KEY", "a.example") };
-        store.add_approvals(&weather.name, &weather.digest, &[approval.clone()]).unwrap();
+        store.add_approvals(&weather.name, &weather.digest, std::slice::from_ref(&approval)).unwrap();
         assert_eq!(all(&store)[&weather.name].approvals, [approval]);
     }
 }
