@@ -3,6 +3,8 @@
 //! Decides what of a person's wish is within what the bytes declare; everything else it hands on. A wish is
 //! done whole or not at all.
 
+mod asks;
+
 use std::sync::Arc;
 
 use crate::audit::{Query, Record};
@@ -11,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Approval, Grant, asks, check_approval, check_grant, same_grant};
 use crate::registry::{Artifacts, Capability, CapabilityName, Catalog, Digest, Entry, Snapshot};
 use crate::secrets::{Connection, SecretKind, Vault};
+use crate::standing::Standings;
 use crate::store::Store;
 
 pub use crate::secrets::StoredSecret;
@@ -24,6 +27,7 @@ pub struct Admin {
     artifacts: Artifacts,
     catalog: Arc<Catalog>,
     vault: Arc<Vault>,
+    standings: Arc<Standings>,
 }
 
 /// A capability that was read, checked and not yet installed: what a person decides about.
@@ -42,8 +46,14 @@ pub struct Offer {
 impl Admin {
     /// The people's door to these rooms.
     #[must_use]
-    pub fn new(store: Arc<Store>, artifacts: Artifacts, catalog: Arc<Catalog>, vault: Arc<Vault>) -> Self {
-        Self { store, artifacts, catalog, vault }
+    pub fn new(
+        store: Arc<Store>,
+        artifacts: Artifacts,
+        catalog: Arc<Catalog>,
+        vault: Arc<Vault>,
+        standings: Arc<Standings>,
+    ) -> Self {
+        Self { store, artifacts, catalog, vault, standings }
     }
 
     /// Reads a component and checks every rule, without running it and without changing anything.
@@ -100,7 +110,9 @@ impl Admin {
     /// Adds grants to the installed digest. Each must be within what the manifest declares.
     pub fn grant(&self, name: &CapabilityName, grants: &[Grant]) -> Result<()> {
         let capability = &self.find(name)?.capability;
-        self.store.add_grants(name, &capability.digest, &checked(capability, grants)?)
+        self.store.add_grants(name, &capability.digest, &checked(capability, grants)?)?;
+        self.close_given();
+        Ok(())
     }
 
     /// Takes grants back; a namespace's own row takes its entries along. Gives how many rows went.
@@ -152,13 +164,15 @@ impl Admin {
     }
 
     /// Lets a secret of an installed digest go to a host, in a place. Each approval must be within what the
-    /// manifest declares for that secret.
+    /// manifest declares for that secret, and takes the place of an earlier one, and of its end.
     pub fn approve(&self, name: &CapabilityName, approvals: &[Approval]) -> Result<()> {
         let capability = &self.find(name)?.capability;
         for approval in approvals {
             check_approval(&capability.manifest, approval)?;
         }
-        self.store.add_approvals(name, &capability.digest, approvals)
+        self.store.add_approvals(name, &capability.digest, approvals)?;
+        self.close_given();
+        Ok(())
     }
 
     /// Takes back every approval of one secret of one install. Gives how many there were.

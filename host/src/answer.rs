@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use crate::asks::Asked;
 use crate::audit::{RequestRecord, Usage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Tool, is_hidden};
@@ -29,6 +30,8 @@ pub struct Reply {
     pub content: Vec<Content>,
     /// In a dry run: the requests that were not sent.
     pub plan: Vec<RequestRecord>,
+    /// What people were asked for: requests of the call were refused, and it succeeded without them.
+    pub asked: Vec<Asked>,
     /// What the call spent.
     pub usage: Usage,
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::admin::Admin;
+use crate::asks::Asks;
 use crate::audit::Audit;
 use crate::call::{Host, Rooms};
 use crate::clock::Clock;
@@ -15,6 +16,7 @@ use crate::policy;
 use crate::registry::{Artifacts, Catalog, Digest};
 use crate::runtime::{Admission, CompiledCache, Compiler, Engine, Loader, Runtime};
 use crate::secrets::{Connections, Vault, sealing_key};
+use crate::standing::Standings;
 use crate::store::Store;
 
 /// How often a server looks whether another process changed something, to announce it. Calls do not depend on
@@ -35,6 +37,7 @@ pub struct App {
     artifacts: Artifacts,
     catalog: Arc<Catalog>,
     vault: Arc<Vault>,
+    standings: Arc<Standings>,
     admin: Admin,
     host: OnceLock<Host>,
 }
@@ -57,7 +60,9 @@ impl App {
         let artifacts = Artifacts::new(home);
         let catalog = Arc::new(Catalog::new(store.clone()));
         let vault = Arc::new(Vault::with_settings(home, store.clone(), &config.secrets));
-        let admin = Admin::new(store.clone(), artifacts.clone(), catalog.clone(), vault.clone());
+        let standings = Arc::new(Standings::new(catalog.clone(), config.clone(), clock.clone()));
+        let admin =
+            Admin::new(store.clone(), artifacts.clone(), catalog.clone(), vault.clone(), standings.clone());
         Ok(Self {
             home: home.to_owned(),
             program,
@@ -68,6 +73,7 @@ impl App {
             artifacts,
             catalog,
             vault,
+            standings,
             admin,
             host: OnceLock::new(),
         })
@@ -87,8 +93,9 @@ impl App {
         let engine = self.engine()?;
         let loader = self.loader(engine.clone())?;
         let host = Host::new(Rooms {
-            config: self.config.clone(),
             catalog: self.catalog.clone(),
+            standings: self.standings.clone(),
+            asks: Asks::new(self.store.clone()),
             audit: Audit::new(self.store.clone(), self.clock.clone()),
             runtime: Runtime::new(engine, loader, Admission::new(self.config.runtime))?,
             egress: Arc::new(self.egress()?),

@@ -11,17 +11,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::answer::{self, Answer};
 pub use crate::answer::{Content, Contents, Reply};
+use crate::asks::{self, Asked, Asker, Asks, Need};
 use crate::audit::{Audit, CallEnd, CallStart, OpenRecord, RequestRecord, Usage};
 use crate::clock;
-use crate::config::Config;
 use crate::egress::{Egress, Ledger};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::Tool;
 use crate::namespaces::{http::Http, log::Log};
-use crate::policy;
 use crate::registry::{Catalog, Entry, Snapshot, ToolName};
 use crate::runtime::{Finished, GuestCall, Lease, Runtime, tools};
 use crate::secrets::{Redactor, Vault};
+use crate::standing::Standings;
 use crate::validate::{Mismatch, ToolSchemas};
 
 /// The agents' door. Cheap to clone; it can call and look, never install, grant or approve.
@@ -32,8 +32,9 @@ pub struct Host {
 
 /// What a call passes through.
 pub(crate) struct Rooms {
-    pub(crate) config: Config,
     pub(crate) catalog: Arc<Catalog>,
+    pub(crate) standings: Arc<Standings>,
+    pub(crate) asks: Asks,
     pub(crate) audit: Audit,
     pub(crate) runtime: Runtime,
     pub(crate) egress: Arc<Egress>,
@@ -63,6 +64,8 @@ pub struct Failure {
     pub call_id: String,
     /// Why. Its hint is for people only.
     pub error: Error,
+    /// What people were asked for so that it can succeed.
+    pub asked: Vec<Asked>,
     /// What the call spent nevertheless.
     pub usage: Usage,
     /// The tool's input schema, when the input did not fit it.
@@ -93,7 +96,11 @@ impl Host {
             }
             _ => None,
         };
-        finish(record, answer, trail, begun).await.map_err(|failure| Failure { input_schema, ..failure })
+        let asked = match &found {
+            Ok(found) if !request.dry_run => self.ask(&request, found, record.id(), &trail),
+            _ => Vec::new(),
+        };
+        finish(record, answer, trail, asked, begun).await.map_err(|failure| Failure { input_schema, ..failure })
     }
 
     /// What is installed and granted now; read fresh, cheap when nothing changed.
@@ -117,15 +124,26 @@ impl Host {
         cancel: &CancellationToken,
         trail: &mut Trail,
     ) -> Result<Answer> {
-        let Entry { capability, grants, approvals, .. } = &*found.entry;
-        let granted = policy::decide(capability, grants, approvals, &self.rooms.config);
+        let granted = self.rooms.standings.of(&found.entry);
         let input = valid_input(&request.arguments, found.schemas())?;
         let lease = Lease { deadline: begun + granted.budget().time, cancel: cancel.child_token() };
-        let http = Http::new(self.rooms.egress.clone(), &self.rooms.vault, &granted);
+        let http =
+            Http::new(self.rooms.egress.clone(), &self.rooms.vault, self.rooms.standings.clone(), &granted);
         let call = guest_call(request, input, call_id);
         let finished = self.rooms.runtime.run(GuestCall { granted, call, lease, http, log: Log::default() }).await;
         let reply = trail.follow(finished)?;
         answer::check(reply, found.tool(), found.schemas(), trail.redactor())
+    }
+
+    /// Asks people for what refused requests of the call needed.
+    fn ask(&self, request: &CallRequest, found: &Found, call_id: &str, trail: &Trail) -> Vec<Asked> {
+        let asker = Asker {
+            capability: &found.entry.capability,
+            principal: &request.principal,
+            tool: &request.tool.tool,
+            call: call_id,
+        };
+        self.rooms.asks.ask(&asker, &trail.needs())
     }
 
     fn find(&self, name: &ToolName) -> Result<Found> {
@@ -240,6 +258,17 @@ impl Trail {
         self.http.as_ref().map_or_else(Vec::new, |http| http.ledger().plan())
     }
 
+    /// What people could give so that refused requests leave.
+    fn needs(&self) -> Vec<Need> {
+        let needs = self.http.as_ref().map_or(&[][..], |http| http.ledger().needs());
+        needs.iter().map(|need| Need { why: self.redactor().redact_text(&need.why), ..need.clone() }).collect()
+    }
+
+    /// Why requests were refused, where their code does not say it.
+    fn reasons(&self) -> Vec<String> {
+        self.http.as_ref().map_or_else(Vec::new, |http| http.ledger().reasons().to_vec())
+    }
+
     /// What a person can do about the request that was refused last.
     fn hint(&self) -> Option<String> {
         self.http.as_ref().and_then(|http| http.ledger().hint().map(str::to_owned))
@@ -251,19 +280,22 @@ async fn finish(
     record: OpenRecord,
     answer: Result<Answer>,
     mut trail: Trail,
+    asked: Vec<Asked>,
     begun: Instant,
 ) -> Result<Reply, Failure> {
     trail.usage.time = clock::monotonic().duration_since(begun);
     let usage = trail.usage;
     let call_id = record.id().to_owned();
     let error = answer.as_ref().err();
+    let detail = error.map(|error| match &error.detail {
+        Some(detail) => format!("{}: {detail}", error.message),
+        None => error.message.clone(),
+    });
+    let detail: Vec<String> = detail.into_iter().chain(trail.reasons()).collect();
     record
         .finish(CallEnd {
             error: error.map(|error| error.kind),
-            detail: error.map(|error| match &error.detail {
-                Some(detail) => format!("{}: {detail}", error.message),
-                None => error.message.clone(),
-            }),
+            detail: Some(detail.join("; ")).filter(|detail| !detail.is_empty()),
             usage,
             requests: trail.requests(),
             log: std::mem::take(&mut trail.log),
@@ -271,17 +303,23 @@ async fn finish(
         .await;
     match answer {
         Ok(Answer { structured, content }) => {
-            Ok(Reply { call_id, structured, content, plan: trail.plan(), usage })
+            Ok(Reply { call_id, structured, content, plan: trail.plan(), asked, usage })
         }
         Err(mut error) => {
-            error.hint = error.hint.or_else(|| trail.hint());
-            Err(Failure { call_id, error, usage, input_schema: None })
+            error.hint = error.hint.or_else(|| ways(&asked)).or_else(|| trail.hint());
+            Err(Failure { call_id, error, asked, usage, input_schema: None })
         }
     }
 }
 
+/// The commands by which a person decides what was asked.
+fn ways(asked: &[Asked]) -> Option<String> {
+    let ways: Vec<String> = asks::ids(asked).into_iter().map(|id| format!("remit approve {id}")).collect();
+    if ways.is_empty() { None } else { Some(ways.join("\n")) }
+}
+
 impl Failure {
     fn before_record(error: Error) -> Self {
-        Self { call_id: String::new(), error, usage: Usage::default(), input_schema: None }
+        Self { call_id: String::new(), error, asked: Vec::new(), usage: Usage::default(), input_schema: None }
     }
 }

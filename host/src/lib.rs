@@ -12,10 +12,12 @@
 //! | [`manifest`] | what a capability asks for, and whether it may ask so |
 //! | [`registry`] | which bytes a name means |
 //! | [`policy`] | what a call may do |
+//! | [`standing`] | what a capability may do at this moment |
 //! | [`validate`] | whether a value fits a schema |
 //! | [`runtime`] | how a guest runs, and when it stops |
 //! | [`namespaces`] | what a guest can reach |
 //! | [`egress`] | whether and how a request leaves this machine |
+//! | [`asks`] | what people are asked for when a request is refused |
 //! | [`secrets`] | where credentials are, and that they come out nowhere |
 //! | [`audit`] | what is remembered of a call |
 //! | [`store`] | how all this is kept |
@@ -26,6 +28,7 @@
 pub mod admin;
 mod answer;
 pub mod app;
+pub mod asks;
 pub mod audit;
 pub mod build;
 pub mod call;
@@ -42,5 +45,6 @@ pub mod policy;
 pub mod registry;
 pub mod runtime;
 pub mod secrets;
+mod standing;
 pub mod store;
 pub mod validate;

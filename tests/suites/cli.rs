@@ -14,13 +14,20 @@ use std::process::{Command, Stdio};
 
 use crate::support::home::{built, program};
 
-/// What differs from run to run: `d` stands for a digit, `x` for a hexadecimal one.
+/// What differs from run to run: `d` stands for a digit, `x` for a hexadecimal one, `#` for a letter or digit of an
+/// id, `@` for one in lower case.
 const MASKS: &[(&str, &str)] = &[
     ("sha256:xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "sha256:[digest]"),
+    ("sha256:xxxxxxxxxxxx…", "sha256:[digest]…"),
     ("dddd-dd-dd dd:dd:dd", "[time]"),
+    ("dddd-dd-ddTdd:dd:dd.dddZ", "[time]"),
+    (APPROVAL_ID, "[ID]"),
+    ("01@@@@@@@@@@@@@@@@@@@@@@@@", "[call]"),
     ("ddd.d KiB", "[size]"),
     ("dd.d KiB", "[size]"),
 ];
+
+const APPROVAL_ID: &str = "####-####";
 
 #[test]
 fn sessions_are_as_written() {
@@ -49,6 +56,7 @@ fn sessions_are_as_written() {
 fn replay(session: &str) -> String {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let mut came = String::new();
+    let mut id = String::new();
     for line in session.lines() {
         if !(line.starts_with("| ")
             || line.starts_with("! ")
@@ -60,7 +68,12 @@ fn replay(session: &str) -> String {
             came.push('\n');
         }
         if let Some(command) = line.strip_prefix("$ ") {
-            came.push_str(&run(&words(command), scratch.path()));
+            let raw = run(&words(&command.replace("[ID]", &id)), scratch.path());
+            id = approval_id(&raw).unwrap_or(id);
+            for line in raw.lines() {
+                came.push_str(masked(line).trim_end());
+                came.push('\n');
+            }
         }
     }
     came
@@ -107,7 +120,7 @@ fn remit(arguments: &[&str], stdin: &str, scratch: &Path) -> String {
     let mut came = String::new();
     for (mark, stream) in [('|', &output.stdout), ('!', &output.stderr)] {
         for line in String::from_utf8_lossy(stream).lines() {
-            let _ = writeln!(came, "{}", format!("{mark} {}", masked(line)).trim_end());
+            let _ = writeln!(came, "{}", format!("{mark} {line}").trim_end());
         }
     }
     match output.status.code() {
@@ -143,21 +156,32 @@ fn masked(line: &str) -> String {
     MASKS.iter().fold(line.to_owned(), |line, (pattern, name)| mask(&line, pattern, name))
 }
 
+/// Whether `text` begins with what the pattern describes.
+fn fits(text: &str, pattern: &str) -> bool {
+    text.len() >= pattern.len()
+        && text.bytes().zip(pattern.bytes()).all(|(byte, wanted)| match wanted {
+            b'd' => byte.is_ascii_digit(),
+            b'#' => byte.is_ascii_digit() || byte.is_ascii_uppercase(),
+            b'@' => byte.is_ascii_digit() || byte.is_ascii_lowercase(),
+            // Only `x` after the prefix: `sha256:` itself has none.
+            b'x' => byte.is_ascii_hexdigit(),
+            _ => byte == wanted,
+        })
+}
+
+/// The last approval id in an output.
+fn approval_id(output: &str) -> Option<String> {
+    let starts = output.char_indices().map(|(at, _)| &output[at..]);
+    starts.filter(|text| fits(text, APPROVAL_ID)).next_back().map(|text| text[..APPROVAL_ID.len()].to_owned())
+}
+
 fn mask(line: &str, pattern: &str, name: &str) -> String {
-    let fits = |text: &str| {
-        text.len() >= pattern.len()
-            && text.bytes().zip(pattern.bytes()).all(|(byte, wanted)| match wanted {
-                b'd' => byte.is_ascii_digit(),
-                // Only `x` after the prefix: `sha256:` itself has none.
-                b'x' => byte.is_ascii_hexdigit(),
-                _ => byte == wanted,
-            })
-    };
     let mut rest = line;
     let mut masked = String::new();
     while let Some(character) = rest.chars().next() {
-        let taken = if fits(rest) { pattern.len() } else { character.len_utf8() };
-        masked.push_str(if fits(rest) { name } else { &rest[..taken] });
+        let fits = fits(rest, pattern);
+        let taken = if fits { pattern.len() } else { character.len_utf8() };
+        masked.push_str(if fits { name } else { &rest[..taken] });
         rest = &rest[taken..];
     }
     masked

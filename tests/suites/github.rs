@@ -36,6 +36,7 @@ impl GitHub {
             host: HOST.to_owned(),
             port: 443,
             place: Place::Header("authorization".to_owned()),
+            expires_at: None,
         };
         admin.approve(&"remit/github".parse().expect("a name"), &[approval]).expect("within the manifest");
         Self { home, upstream }

@@ -4,6 +4,7 @@
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "what goes wrong in a test ends it")]
 
 mod attacks;
+mod asks;
 mod bad_input;
 mod budgets;
 mod cli;

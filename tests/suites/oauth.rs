@@ -61,6 +61,7 @@ impl Account {
             host: HOST.to_owned(),
             port: 443,
             place: Place::Header("authorization".to_owned()),
+            expires_at: None,
         };
         let admin = self.world.home.app.admin();
         admin.approve(&"test/probe".parse().expect("a name"), &[approval]).expect("within the manifest");

@@ -121,6 +121,7 @@ pub(crate) fn approval(secret: &str, host: &str, port: u16, place: &Place) -> Ap
         host: host.to_owned(),
         port,
         place: place.clone(),
+        expires_at: None,
     }
 }
 

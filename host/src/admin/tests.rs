@@ -7,15 +7,17 @@ use serde_json::json;
 
 use super::*;
 use crate::clock::Clock;
+use crate::config::Config;
 use crate::manifest::NamespaceName;
 use crate::policy::Place;
 
 fn open(home: &Path) -> Admin {
     let clock = Arc::new(Clock::manual(Duration::from_secs(1_700_000_000)));
-    let store = Store::open(home, clock).unwrap();
+    let store = Store::open(home, clock.clone()).unwrap();
     let catalog = Arc::new(Catalog::new(Arc::clone(&store)));
     let vault = Arc::new(Vault::new(home, Arc::clone(&store)));
-    Admin::new(store, Artifacts::new(home), catalog, vault)
+    let standings = Arc::new(Standings::new(Arc::clone(&catalog), Config::default(), clock));
+    Admin::new(store, Artifacts::new(home), catalog, vault, standings)
 }
 
 fn name(slug: &str) -> CapabilityName {
@@ -98,7 +100,7 @@ fn an_upgrade_asks_anew() {
     let admin = open(home.path());
     let approval = |host: &str| {
         let (secret, host) = ("API_KEY".to_owned(), host.to_owned());
-        Approval { source: secret.clone(), secret, host, port: 443, place: Place::Body }
+        Approval { source: secret.clone(), secret, host, port: 443, place: Place::Body, expires_at: None }
     };
     admin.install(offer("weather", "1.0.0", b"1"), &[http("api.example.com")]).unwrap();
     admin.approve(&name("weather"), &[approval("api.example.com")]).unwrap();

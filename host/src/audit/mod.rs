@@ -112,6 +112,8 @@ pub struct Query {
     pub tool: Option<String>,
     /// Only with this outcome: `ok`, `running`, `aborted`, or the code of an error.
     pub outcome: Option<String>,
+    /// Only with a request of this outcome: `sent`, `planned`, or the code of an error.
+    pub request_outcome: Option<String>,
     /// Only since this time, in milliseconds since 1970.
     pub since_ms: Option<i64>,
     /// At most so many.

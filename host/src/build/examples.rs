@@ -175,6 +175,7 @@ mod tests {
                 structured,
                 content: texts.iter().map(|text| Content::Text((*text).to_owned())).collect(),
                 plan: Vec::new(),
+                asked: Vec::new(),
                 usage: crate::audit::Usage::default(),
             })
         };

@@ -18,10 +18,11 @@ use crate::error::{Error, ErrorKind, Result};
 Examples:
   remit audit --since 1h
   remit audit --capability acme/weather --outcome capability/failed
+  remit audit --request-outcome http/host-not-allowed
   remit audit ID                 with its requests and its log")]
 pub(super) struct AuditArgs {
     /// Show this record in full
-    #[arg(conflicts_with_all = ["capability", "tool", "outcome", "since"])]
+    #[arg(conflicts_with_all = ["capability", "tool", "outcome", "request_outcome", "since"])]
     id: Option<String>,
     /// Only calls of this capability
     #[arg(long, value_name = "NAME")]
@@ -32,6 +33,10 @@ pub(super) struct AuditArgs {
     /// Only with this outcome: `ok`, `running`, `aborted`, or the code of an error
     #[arg(long)]
     outcome: Option<String>,
+    /// Only with an outbound request of this outcome: `sent`, `planned`, or the code of an error. A capability mostly
+    /// turns a refused request into a failure of its own, which `--outcome` finds as `capability/failed`
+    #[arg(long, value_name = "OUTCOME")]
+    request_outcome: Option<String>,
     /// Only since then: `90m`, `1h`, `2d`, a date, or a time
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
@@ -49,6 +54,7 @@ pub(super) fn run(args: AuditArgs, context: &Context) -> Result<()> {
         capability: args.capability,
         tool: args.tool,
         outcome: args.outcome,
+        request_outcome: args.request_outcome,
         since_ms,
         // One more tells whether there are more.
         limit: limit.saturating_add(1),

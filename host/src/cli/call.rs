@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::{Output, error_value, printable};
 use super::{Context, figures, spent};
+use crate::asks::{self, Asked};
 use crate::call::{CallRequest, Content, Contents, Failure, Host, Reply};
 use crate::error::{Error, ErrorKind, Result};
 use crate::registry::ToolName;
@@ -80,6 +81,7 @@ fn answer(reply: &Reply, show_usage: bool, output: Output) -> Result<()> {
             "structured": reply.structured,
             "content": reply.content.iter().map(content_value).collect::<Vec<_>>(),
             "plan": spent::requests_value(&reply.plan),
+            "approvalIds": ids(&reply.asked),
             "usage": spent::usage_value(&reply.usage),
         }))?;
     } else {
@@ -88,6 +90,11 @@ fn answer(reply: &Reply, show_usage: bool, output: Output) -> Result<()> {
         output.text(&if output.is_terminal() { printable(&text) } else { text })?;
         if !reply.plan.is_empty() {
             output.aside(&format!("not sent\n{}", spent::requests_text(&reply.plan)));
+        }
+        let ids = ids(&reply.asked);
+        if !ids.is_empty() {
+            let ways: Vec<String> = ids.iter().map(|id| format!("remit approve {id}")).collect();
+            output.note(&format!("it could not send all its requests\n\nhint: {}", ways.join("\n      ")));
         }
         if show_usage {
             output.aside(&spent::usage_text(&reply.usage));
@@ -100,6 +107,7 @@ fn refuse(failure: Failure, show_usage: bool, output: Output) -> Result<()> {
     if output.is_json() {
         let mut value = error_value(&failure.error);
         value["call"] = json!(failure.call_id);
+        value["approvalIds"] = json!(ids(&failure.asked));
         value["usage"] = spent::usage_value(&failure.usage);
         if let Some(schema) = failure.input_schema {
             value["inputSchema"] = Value::Object(schema);
@@ -110,6 +118,10 @@ fn refuse(failure: Failure, show_usage: bool, output: Output) -> Result<()> {
     }
     let hint = failure.error.hint.clone().unwrap_or_else(|| format!("remit audit {}", failure.call_id));
     Err(failure.error.hint(hint))
+}
+
+fn ids(asked: &[Asked]) -> Vec<String> {
+    asks::ids(asked).iter().map(ToString::to_string).collect()
 }
 
 /// The answer for people: the structured value if there is one, and all content that says more than it.
@@ -235,7 +247,14 @@ mod tests {
     }
 
     fn reply(structured: Option<Value>, content: Vec<Content>) -> Reply {
-        Reply { call_id: "1".to_owned(), structured, content, plan: Vec::new(), usage: Usage::default() }
+        Reply {
+            call_id: "1".to_owned(),
+            structured,
+            content,
+            plan: Vec::new(),
+            asked: Vec::new(),
+            usage: Usage::default(),
+        }
     }
 
     #[test]

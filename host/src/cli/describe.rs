@@ -92,11 +92,7 @@ pub(super) fn destinations(secret: &Secret) -> String {
 
 /// Host and port, without the port of `https:`.
 pub(super) fn authority(approval: &Approval) -> String {
-    if approval.port == crate::policy::HTTPS_PORT {
-        approval.host.clone()
-    } else {
-        format!("{}:{}", approval.host, approval.port)
-    }
+    crate::policy::authority(&approval.host, approval.port)
 }
 
 /// What calling a tool can do.
@@ -123,6 +119,7 @@ pub(super) fn value(entry: &Entry) -> Value {
             json!({
                 "secret": approval.secret, "source": approval.source, "host": approval.host,
                 "port": approval.port, "place": approval.place.to_string(),
+                "expiresAt": approval.expires_at.map(utc_time),
             })
         })
         .collect();

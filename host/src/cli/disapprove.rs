@@ -9,7 +9,7 @@ use crate::registry::CapabilityName;
 
 /// Take back every approval of a secret
 ///
-/// Takes effect on the next call, in every running process. The stored value stays.
+/// Takes effect on the next request of every call, also of one that runs, in every process. The stored value stays.
 #[derive(Debug, Args)]
 pub(super) struct DisapproveArgs {
     /// `publisher/slug`

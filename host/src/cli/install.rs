@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::{Context, asks, describe, missing, on_threads, prompt};
 use crate::admin::{Admin, Offer};
+use crate::clock::Clock;
 use crate::component;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Grant, same_grant};
@@ -157,7 +158,7 @@ fn difference(offer: &Offer, before: &Entry) -> String {
 
 /// The commands that make it work.
 fn next_steps(entry: &Entry, admin: &Admin) -> Result<String> {
-    let missing = missing::missing(entry, &admin.secrets()?);
+    let missing = missing::missing(entry, &admin.secrets()?, Clock::system().now_ms());
     let name: &CapabilityName = &entry.capability.name;
     let mut steps: Vec<String> = missing.into_iter().map(|missing| missing.fix).collect();
     if let Some(tool) = entry.capability.manifest.tools.first() {

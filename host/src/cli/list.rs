@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::{Context, describe, missing};
+use crate::clock::Clock;
 use crate::error::Result;
 use crate::policy::{asks, same_grant};
 use crate::registry::Entry;
@@ -26,6 +27,7 @@ pub(super) fn run(_args: ListArgs, context: &Context) -> Result<()> {
         return Ok(());
     }
     let stored = app.admin().secrets()?;
+    let now = Clock::system().now_ms();
     let rows: Vec<_> = snapshot
         .entries
         .values()
@@ -36,7 +38,7 @@ pub(super) fn run(_args: ListArgs, context: &Context) -> Result<()> {
                 manifest.version.to_string(),
                 manifest.tools.len().to_string(),
                 granted(entry),
-                missing::missing(entry, &stored).len().to_string(),
+                missing::missing(entry, &stored, now).len().to_string(),
             ]
         })
         .collect();

@@ -1,7 +1,7 @@
 //! What still keeps an installed capability from working, and the command that changes it. Pure.
 
 use crate::admin::StoredSecret;
-use crate::policy::asks;
+use crate::policy::{Approval, asks};
 use crate::registry::Entry;
 
 /// One thing that is missing.
@@ -13,8 +13,8 @@ pub(super) struct Missing {
     pub(super) fix: String,
 }
 
-/// What is missing, in the order in which to fix it.
-pub(super) fn missing(entry: &Entry, stored: &[StoredSecret]) -> Vec<Missing> {
+/// What is missing at `now`, in milliseconds since 1970, in the order in which to fix it.
+pub(super) fn missing(entry: &Entry, stored: &[StoredSecret], now: i64) -> Vec<Missing> {
     let name = &entry.capability.name;
     let manifest = &entry.capability.manifest;
     let mut missing = Vec::new();
@@ -27,7 +27,8 @@ pub(super) fn missing(entry: &Entry, stored: &[StoredSecret]) -> Vec<Missing> {
     }
     for secret in &manifest.secrets {
         let optional = if secret.required { "" } else { " (optional)" };
-        let approvals: Vec<_> = entry.approvals.iter().filter(|approval| approval.secret == secret.name).collect();
+        let counts = |approval: &&Approval| approval.secret == secret.name && !approval.is_over(now);
+        let approvals: Vec<_> = entry.approvals.iter().filter(counts).collect();
         let mut sources: Vec<&str> = approvals.iter().map(|approval| approval.source.as_str()).collect();
         if sources.is_empty() {
             sources.push(&secret.name);

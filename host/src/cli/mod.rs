@@ -35,6 +35,7 @@ mod spent;
 mod test;
 mod token;
 mod uninstall;
+mod until;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -61,6 +62,7 @@ Examples:
   remit install weather.wasm          look at what it asks, and decide
   remit secret set API_KEY            store a secret, typed or piped
   remit approve acme/weather API_KEY  let it go to the declared hosts
+  remit approve K7QM-2XWA             decide what a refused call asked for
   remit call acme/weather.get_forecast '{\"place\":\"Oslo\"}'
   remit serve                         speak MCP on stdin and stdout
 

@@ -9,7 +9,7 @@ use crate::registry::CapabilityName;
 
 /// Take grants back
 ///
-/// Takes effect on the next call, in every running process.
+/// Takes effect on the next request of every call, also of one that runs, in every process.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -6,7 +6,8 @@ use clap::Args;
 use serde_json::json;
 
 use super::missing::Missing;
-use super::{Context, describe, missing};
+use super::{Context, describe, figures, missing};
+use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Grant, asks, same_grant};
 use crate::registry::{CapabilityName, Entry};
@@ -24,9 +25,10 @@ pub(super) fn run(args: ShowArgs, context: &Context) -> Result<()> {
     let output = context.output;
     let app = context.open()?;
     let entry = app.admin().find(&args.name)?;
-    let missing = missing::missing(&entry, &app.admin().secrets()?);
+    let now = Clock::system().now_ms();
+    let missing = missing::missing(&entry, &app.admin().secrets()?, now);
     if !output.is_json() {
-        return output.text(&shown(&entry, &missing));
+        return output.text(&shown(&entry, &missing, now));
     }
     let mut value = describe::value(&entry);
     value["manifest"] = serde_json::to_value(&entry.capability.manifest)
@@ -35,7 +37,7 @@ pub(super) fn run(args: ShowArgs, context: &Context) -> Result<()> {
     output.value(&value)
 }
 
-fn shown(entry: &Entry, missing: &[Missing]) -> String {
+fn shown(entry: &Entry, missing: &[Missing], now: i64) -> String {
     let capability = &entry.capability;
     let is_granted = |ask: &Grant| entry.grants.iter().any(|grant| same_grant(grant, ask));
     let mark = |ask: &Grant| if is_granted(ask) { "granted" } else { "not granted" }.to_owned();
@@ -55,7 +57,11 @@ fn shown(entry: &Entry, missing: &[Missing]) -> String {
         .map(|approval| {
             let is_renamed = approval.source != approval.secret;
             let from = if is_renamed { format!("stored as {}", approval.source) } else { String::new() };
-            vec![approval.secret.clone(), describe::authority(approval), approval.place.to_string(), from]
+            let end = approval.expires_at.map_or(String::new(), |end| {
+                let word = if approval.is_over(now) { "ended" } else { "until" };
+                format!("{word} {}", figures::local_time(end))
+            });
+            vec![approval.secret.clone(), describe::authority(approval), approval.place.to_string(), from, end]
         })
         .collect();
     if !approvals.is_empty() {

@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use super::{Checked, Refusal, Target, Template};
+use crate::asks::Need;
 use crate::audit::RequestRecord;
 use crate::clock;
 use crate::error::ErrorKind;
@@ -28,13 +29,22 @@ pub struct Ledger {
     records: Vec<RequestRecord>,
     begun: Instant,
     hint: Option<String>,
+    needs: Vec<Need>,
+    reasons: Vec<String>,
 }
 
 impl Ledger {
     /// For a call that may send `budget` requests.
     #[must_use]
     pub fn new(budget: u32) -> Self {
-        Self { budget, records: Vec::new(), begun: clock::monotonic(), hint: None }
+        Self {
+            budget,
+            records: Vec::new(),
+            begun: clock::monotonic(),
+            hint: None,
+            needs: Vec::new(),
+            reasons: Vec::new(),
+        }
     }
 
     /// All attempts, in order.
@@ -65,6 +75,25 @@ impl Ledger {
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
+    }
+
+    /// What people could give so that refused requests leave, each once.
+    #[must_use]
+    pub fn needs(&self) -> &[Need] {
+        &self.needs
+    }
+
+    /// Why requests were refused, where their code does not say it: for the operator only.
+    #[must_use]
+    pub fn reasons(&self) -> &[String] {
+        &self.reasons
+    }
+
+    /// Notes what the attempt that was just refused needed.
+    pub(super) fn need(&mut self, need: Need) {
+        if !self.needs.contains(&need) {
+            self.needs.push(need);
+        }
     }
 
     /// Begins an attempt and takes it from the budget.
@@ -140,8 +169,10 @@ impl Ledger {
         self.end(refusal.kind().code());
         if let Some(record) = self.records.last_mut() {
             self.hint = refusal.hint(capability, &record.authority);
-            if let Refusal::PrivateAddress(address) = refusal {
-                record.address = Some(address.to_string());
+            match &refusal {
+                Refusal::PrivateAddress(address) => record.address = Some(address.to_string()),
+                Refusal::Undecided(why) => self.reasons.push(format!("{}: {}", record.authority, why.message)),
+                _ => {}
             }
         }
         refusal

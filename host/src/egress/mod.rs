@@ -7,7 +7,8 @@
 //! name that is not granted is never looked up, and no secret is read for an address that is not public.
 //! A redirect starts again at the top, from what the guest wrote.
 //!
-//! Which hosts are granted and which secrets are approved is decided in `policy`.
+//! Which hosts are granted and which secrets are approved is decided in `policy`, anew for every attempt: what
+//! is withdrawn while a call runs counts for its next one. An attempt that is under way is not called back.
 
 mod addresses;
 mod approve;
@@ -17,6 +18,7 @@ mod exchange;
 mod gates;
 mod headers;
 mod ledger;
+mod needed;
 mod own;
 mod redirect;
 mod refusal;
@@ -50,7 +52,7 @@ use crate::clock;
 use crate::config::{Config, HttpConfig};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::Granted;
-use crate::registry::CapabilityName;
+use crate::registry::{Capability, CapabilityName};
 use crate::secrets::{CallSecrets, Connections, Cuts, Redacted, substitute};
 
 /// How names become addresses, and addresses connections: as this machine does it, or as a test that counts.
@@ -84,14 +86,33 @@ pub struct Egress {
 
 /// Who sends, and on whose terms: the same for all requests of one call.
 pub struct Sender<'a> {
-    /// What the capability may do.
-    pub granted: &'a Granted,
+    /// What the capability may do, asked before every attempt.
+    pub granted: &'a dyn Standing,
     /// The secrets of this call.
     pub secrets: &'a CallSecrets,
     /// When the call must have ended.
     pub deadline: Instant,
     /// Nothing may change: unsafe methods are planned, not sent.
     pub dry_run: bool,
+}
+
+/// What a capability may do at this moment.
+pub trait Standing: Send + Sync {
+    /// The capability that sends.
+    fn capability(&self) -> &Arc<Capability>;
+    /// What it may do now. An error when that cannot be told: then nothing is sent.
+    fn now(&self) -> Result<Granted>;
+}
+
+/// A decision that stands for as long as it is held.
+impl Standing for Granted {
+    fn capability(&self) -> &Arc<Capability> {
+        self.capability()
+    }
+
+    fn now(&self) -> Result<Granted> {
+        Ok(self.clone())
+    }
 }
 
 /// What became of one attempt.
@@ -159,14 +180,21 @@ impl Egress {
         let capability = sender.granted.capability();
         let mut came_from = None;
         for _ in 0..=self.limits.redirects {
-            let attempt = match ledger.begin(&template) {
-                Ok(()) => self.attempt(sender, &mut template, &mut came_from, ledger).await,
-                Err(refusal) => Err(refusal),
+            let begun = ledger.begin(&template);
+            let granted = begun.and_then(|()| sender.granted.now().map_err(Refusal::Undecided));
+            let granted = match granted {
+                Ok(granted) => granted,
+                Err(refusal) => return Err(ledger.refused(refusal, capability)),
             };
-            match attempt {
+            match self.attempt(sender, &granted, &mut template, &mut came_from, ledger).await {
                 Ok(Attempt::Answered(answer)) => return Ok(answer),
                 Ok(Attempt::Redirected) => {}
-                Err(refusal) => return Err(ledger.refused(refusal, capability)),
+                Err(refusal) => {
+                    if let Some(need) = needed::needed(&refusal, &template, &granted, &self.limits) {
+                        ledger.need(need);
+                    }
+                    return Err(ledger.refused(refusal, capability));
+                }
             }
         }
         let refusal = Refusal::RedirectRefused(format!("more than {} in a row", self.limits.redirects));
@@ -177,13 +205,14 @@ impl Egress {
     async fn attempt(
         &self,
         sender: &Sender<'_>,
+        granted: &Granted,
         template: &mut Template,
         came_from: &mut Option<Target>,
         ledger: &mut Ledger,
     ) -> Result<Attempt, Refusal> {
-        let granted = sender.granted;
         let capability = &granted.capability().name;
-        let grant = granted.http().ok_or_else(|| Refusal::HostNotAllowed(String::new()))?;
+        // Without the namespace there is no import to call; it was revoked since.
+        let grant = &granted.http().cloned().unwrap_or_default();
         let exceptions = self.exceptions.get(capability).unwrap_or(&self.no_exceptions);
 
         let target = approve(&template.url, &grant.allow)?;
@@ -202,7 +231,7 @@ impl Egress {
         let _turn = self.gates.enter(capability, clock::monotonic()).await?;
         let approved = resolve::resolve(request, exceptions, &*self.resolver, millis(self.limits.dns_ms)).await?;
         let placeholders = approved.request().placeholders();
-        let secrets = renewal::fresh(self, sender, &placeholders, ledger).await?;
+        let secrets = renewal::fresh(self, sender, granted, &placeholders, ledger).await?;
         let prepared = substitute(approved, &secrets.set, self.limits.request_bytes)?;
         let sources = prepared.sources().clone();
         let dialled =

@@ -101,6 +101,7 @@ mod tests {
                     host: (*host).to_owned(),
                     port: 443,
                     place: Place::Header(field.to_owned()),
+                    expires_at: None,
                 })
                 .collect(),
         };

@@ -29,6 +29,9 @@ pub enum Refusal {
     /// The host is not declared, or not granted.
     #[error("the capability may not reach `{0}`")]
     HostNotAllowed(String),
+    /// What is granted now cannot be told: the capability was replaced or removed, or the store cannot be read.
+    #[error("what is granted to the capability cannot be told any more")]
+    Undecided(Error),
     /// The host is granted, but not at this port.
     #[error("the capability may not reach this host at port {0}")]
     PortNotAllowed(u16),
@@ -110,6 +113,7 @@ impl Refusal {
             Self::IpLiteralNotAllowed => ErrorKind::HttpIpLiteralNotAllowed,
             Self::HostNotAllowed(_) => ErrorKind::HttpHostNotAllowed,
             Self::PortNotAllowed(_) => ErrorKind::HttpPortNotAllowed,
+            Self::Undecided(error) | Self::Vault(error) => error.kind,
             Self::HeaderInvalid(_) => ErrorKind::HttpHeaderInvalid,
             Self::HeaderNotAllowed(_) => ErrorKind::HttpHeaderNotAllowed,
             Self::RequestTooLarge => ErrorKind::HttpRequestTooLarge,
@@ -117,7 +121,6 @@ impl Refusal {
                 ErrorKind::SecretNotAvailable
             }
             Self::SecretPlacement(_) => ErrorKind::SecretPlacement,
-            Self::Vault(error) => error.kind,
             Self::PrivateAddress(_) => ErrorKind::HttpPrivateAddress,
             Self::DnsFailed => ErrorKind::HttpDnsFailed,
             Self::RateLimited(_) => ErrorKind::HttpRateLimited,
@@ -143,6 +146,12 @@ impl Refusal {
                 "`{capability}` does not declare {authority}, so it cannot be granted: only its publisher can \
                  add it to `http.allow`"
             )),
+            Self::SecretNotAvailable(name) if !manifest.secrets.iter().any(|secret| secret.name == *name) => {
+                Some(format!(
+                    "`{capability}` does not declare `{name}`, so it cannot be approved: only its publisher can add \
+                     it to `secrets`"
+                ))
+            }
             Self::SecretNotAvailable(name) => Some(format!(
                 "check that `{name}` is stored (`remit secret list`) and approved for {authority} \
                  (`remit show {capability}`)"
@@ -159,7 +168,7 @@ impl Refusal {
                  `[capability.\"{capability}\"]` of `remit.toml`"
             )),
             Self::NotRenewed { hint, .. } => Some(hint.clone()),
-            Self::Vault(error) => error.hint.clone(),
+            Self::Undecided(error) | Self::Vault(error) => error.hint.clone(),
             _ => None,
         }
     }

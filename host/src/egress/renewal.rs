@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::{Egress, Ledger, Refusal, Sender};
+use crate::policy::Granted;
 use crate::secrets::{Opened, Turn};
 
 /// The values of the call, after those that stand in a request were renewed if they are due. `placeholders` are its
@@ -14,10 +15,11 @@ use crate::secrets::{Opened, Turn};
 pub(super) async fn fresh<'s>(
     egress: &Egress,
     sender: &Sender<'s>,
+    granted: &Granted,
     placeholders: &BTreeSet<(String, String)>,
     ledger: &mut Ledger,
 ) -> Result<&'s Opened, Refusal> {
-    let opened = sender.secrets.opened(sender.granted).map_err(Refusal::Vault)?;
+    let opened = sender.secrets.opened(granted).map_err(Refusal::Vault)?;
     let Some(connections) = &egress.connections else { return Ok(opened) };
     let mut is_renewed = false;
     for (name, source) in placeholders {
@@ -40,7 +42,7 @@ pub(super) async fn fresh<'s>(
             Err(why) => return Err(Refusal::NotRenewed { name: name.clone(), hint: why.hint(source) }),
         }
     }
-    if is_renewed { sender.secrets.opened(sender.granted).map_err(Refusal::Vault) } else { Ok(opened) }
+    if is_renewed { sender.secrets.opened(granted).map_err(Refusal::Vault) } else { Ok(opened) }
 }
 
 /// The upstream answered 401: the tokens of this request are renewed before their next use, unless they are too

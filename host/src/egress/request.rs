@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 
 use super::{Refusal, Target, headers};
 use crate::config::HttpConfig;
-use crate::policy::{HttpGrant, SecretUse};
+use crate::policy::{HttpGrant, Place, SecretUse};
 use crate::secrets::{Destination, Text, contains_placeholder, place_body, place_header};
 
 /// Placeholders of one request. More would be a way to make a small request large.
@@ -113,6 +113,17 @@ impl<'t> Checked<'t> {
         texts.flat_map(Text::placeholders).map(|(name, source)| (name.to_owned(), source.to_owned())).collect()
     }
 
+    /// Its placeholders, each with the place where it stands.
+    pub(super) fn placed(&self) -> Vec<(Place, &str)> {
+        let mut placed = Vec::new();
+        for (name, text) in &self.fields {
+            let place = Place::Header(name.as_str().to_owned());
+            placed.extend(text.names().map(|secret| (place.clone(), secret)));
+        }
+        placed.extend(self.body.iter().flat_map(Text::names).map(|secret| (Place::Body, secret)));
+        placed
+    }
+
     pub(crate) fn into_parts(self) -> Parts<'t> {
         (self.target, self.method, self.fields, self.body)
     }
@@ -172,7 +183,7 @@ mod tests {
     use super::*;
     use crate::egress::approve;
     use crate::error::ErrorKind;
-    use crate::policy::{Approval, Place};
+    use crate::policy::Approval;
 
     fn checked(template: &Template) -> Result<Vec<String>, ErrorKind> {
         let grant = HttpGrant { allow: vec!["api.example.com".parse().unwrap()], own_credentials: false };
@@ -182,6 +193,7 @@ mod tests {
             host: "api.example.com".to_owned(),
             port: 443,
             place,
+            expires_at: None,
         };
         let secrets = [SecretUse {
             name: "KEY".to_owned(),

@@ -1,7 +1,7 @@
 //! How an answer or a failure looks on the wire.
 //!
-//! An agent gets the code and one plain sentence of a failure, and for a wrong input the schema to repair it
-//! by. It never gets the hint or the detail: those tell a person how to widen a grant. What is put here was
+//! An agent gets the code and one plain sentence of a failure, for a wrong input the schema to repair it by, and
+//! where a person can help, a sentence with the approval id to hand to that person. It never gets the hint or the detail: those tell a person how to widen a grant. What is put here was
 //! checked and redacted by whoever made it.
 
 use base64::Engine as _;
@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject, Resource, ResourceContents};
 use serde_json::{Value, json};
 
+use crate::asks::{self, Asked};
 use crate::audit::Usage;
 use crate::call::{Content, Contents, Failure, Reply};
 use crate::error::ErrorKind;
@@ -16,7 +17,7 @@ use crate::error::ErrorKind;
 /// A tool's answer.
 pub(super) fn success(reply: Reply) -> CallToolResult {
     // `plan` stays empty here: calls that come in by this door are no dry runs.
-    let Reply { call_id, structured, content, usage, .. } = reply;
+    let Reply { call_id, structured, content, asked, usage, .. } = reply;
     let mut blocks: Vec<ContentBlock> = content.into_iter().map(block).collect();
     if let Some(structured) = &structured {
         // Some clients show their model only the structure, others only the text: both get the same.
@@ -28,20 +29,24 @@ pub(super) fn success(reply: Reply) -> CallToolResult {
     }
     let mut result = CallToolResult::success(blocks);
     result.structured_content = structured;
-    result.meta = Some(meta(None, &call_id, usage));
+    result.meta = Some(meta(None, &call_id, &asked, usage));
     result
 }
 
 /// A call without an answer. It carries no structure: clients hold that against the tool's output schema.
 pub(super) fn failure(failure: &Failure) -> CallToolResult {
-    let Failure { call_id, error, usage, input_schema } = failure;
+    let Failure { call_id, error, asked, usage, input_schema } = failure;
     let mut text = format!("{}: {}", error.kind.code(), error.message);
+    for Asked { sentence, .. } in asked {
+        text.push_str("\n\n");
+        text.push_str(sentence);
+    }
     if let Some(schema) = input_schema {
         text.push_str("\n\ninput schema: ");
         text.push_str(&Value::Object(schema.clone()).to_string());
     }
     let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
-    result.meta = Some(meta(Some(error.kind), call_id, *usage));
+    result.meta = Some(meta(Some(error.kind), call_id, asked, *usage));
     result
 }
 
@@ -66,13 +71,19 @@ fn block(content: Content) -> ContentBlock {
     }
 }
 
-fn meta(code: Option<ErrorKind>, call_id: &str, usage: Usage) -> MetaObject {
+fn meta(code: Option<ErrorKind>, call_id: &str, asked: &[Asked], usage: Usage) -> MetaObject {
     let mut meta = JsonObject::new();
     if let Some(kind) = code {
         meta.insert("remit/code".to_owned(), json!(kind.code()));
     }
     if !call_id.is_empty() {
         meta.insert("remit/callId".to_owned(), json!(call_id));
+    }
+    let ids: Vec<String> = asks::ids(asked).iter().map(ToString::to_string).collect();
+    match ids.as_slice() {
+        [] => {}
+        [id] => drop(meta.insert("remit/approvalId".to_owned(), json!(id))),
+        ids => drop(meta.insert("remit/approvalId".to_owned(), json!(ids))),
     }
     let usage = json!({
         "fuel": usage.fuel,
@@ -98,14 +109,21 @@ mod tests {
         Usage { fuel: 7, memory_peak: 65536, time: Duration::from_micros(2700), ..Usage::default() }
     }
 
+    fn reply(structured: Option<Value>, content: Vec<Content>, asked: Vec<Asked>) -> Reply {
+        Reply { call_id: "c1".to_owned(), structured, content, plan: Vec::new(), asked, usage: usage() }
+    }
+
     fn answer(structured: Option<Value>, content: Vec<Content>) -> Value {
-        let reply = Reply { call_id: "c1".to_owned(), structured, content, plan: Vec::new(), usage: usage() };
-        serde_json::to_value(success(reply)).unwrap()
+        serde_json::to_value(success(reply(structured, content, Vec::new()))).unwrap()
     }
 
     fn failed(error: Error, input_schema: Option<Value>) -> Value {
         let input_schema = input_schema.map(|schema| schema.as_object().unwrap().clone());
-        let refused = Failure { call_id: "c2".to_owned(), error, usage: usage(), input_schema };
+        failed_and_asked(error, input_schema, Vec::new())
+    }
+
+    fn failed_and_asked(error: Error, input_schema: Option<JsonObject>, asked: Vec<Asked>) -> Value {
+        let refused = Failure { call_id: "c2".to_owned(), error, asked, usage: usage(), input_schema };
         serde_json::to_value(failure(&refused)).unwrap()
     }
 
@@ -212,6 +230,33 @@ mod tests {
         assert_eq!(result["_meta"]["remit/usage"]["fuel"], json!(7));
         let all = result.to_string();
         assert!(!all.contains("DETAIL") && !all.contains("remit grant"), "{all}");
+    }
+
+    #[test]
+    fn what_a_person_can_allow_comes_with_its_id() {
+        let asked = |sentence: &str, ids: &[&str]| Asked {
+            sentence: sentence.to_owned(),
+            ids: ids.iter().map(|id| id.parse().unwrap()).collect(),
+        };
+        let (one, two) = ("K7QM-2XWA", "00AB-CDEF");
+        let cases = [
+            (vec![], "capability/failed: no", Value::Null),
+            (vec![asked("refused", &[])], "capability/failed: no\n\nrefused", Value::Null),
+            (vec![asked("ask", &[one])], "capability/failed: no\n\nask", json!(one)),
+            (
+                vec![asked("ask", &[one]), asked("ask more", &[one, two])],
+                "capability/failed: no\n\nask\n\nask more",
+                json!([one, two]),
+            ),
+        ];
+        for (asked, text, id) in cases {
+            let result = failed_and_asked(Error::new(ErrorKind::Failed, "no"), None, asked.clone());
+            assert_eq!(result["content"][0]["text"], json!(text));
+            assert_eq!(result["_meta"]["remit/approvalId"], id);
+            assert!(!result.to_string().contains("remit approve"), "{result}");
+            let result = serde_json::to_value(success(reply(None, Vec::new(), asked))).unwrap();
+            assert_eq!((&result["content"], &result["_meta"]["remit/approvalId"]), (&json!([]), &id));
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::fmt::Display;
 
-use super::{Approval, Grant, HTTPS_PORT, HostPattern};
+use super::{Approval, Grant, HTTPS_PORT, HostPattern, HttpGrant, Place, SecretUse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Http, Manifest, NamespaceName, Secret};
 
@@ -78,6 +78,33 @@ pub fn check_approval(manifest: &Manifest, approval: &Approval) -> Result<()> {
     Ok(())
 }
 
+/// What `http` and the secrets could do if everything that is declared were given: to find out what a request
+/// lacks. It is no receipt, and lets nothing out.
+#[must_use]
+pub fn all_declared(manifest: &Manifest) -> (HttpGrant, Vec<SecretUse>) {
+    let http = manifest.http.as_ref();
+    let grant = HttpGrant {
+        allow: http.into_iter().flat_map(declared_hosts).collect(),
+        own_credentials: http.is_some_and(|http| http.own_credentials),
+    };
+    let secrets = manifest.secrets.iter().map(|secret| {
+        let hosts = secret.hosts.iter().filter_map(|host| read_host(host));
+        let approvals = hosts.flat_map(|(host, port)| {
+            let places = secret.places.iter().filter_map(|place| place.parse::<Place>().ok());
+            places.map(move |place| Approval {
+                secret: secret.name.clone(),
+                source: secret.name.clone(),
+                host: host.to_owned(),
+                port,
+                place,
+                expires_at: None,
+            })
+        });
+        SecretUse { name: secret.name.clone(), approvals: approvals.collect() }
+    });
+    (grant, secrets.collect())
+}
+
 /// Whether two grants mean the same: `a.example` is `a.example:443`.
 #[must_use]
 pub fn same_grant(one: &Grant, other: &Grant) -> bool {
@@ -95,14 +122,14 @@ pub(super) fn declared_hosts(http: &Http) -> impl Iterator<Item = HostPattern> {
 
 /// Secrets go to exact hosts: a `*` is a character here that no host name has.
 fn declares_host(secret: &Secret, host: &str, port: u16) -> bool {
-    !host.contains('*')
-        && secret.hosts.iter().any(|declared| {
-            let (name, declared_port) = match declared.split_once(':') {
-                Some((name, port)) => (name, port.parse().ok()),
-                None => (declared.as_str(), Some(HTTPS_PORT)),
-            };
-            name == host && declared_port == Some(port)
-        })
+    !host.contains('*') && secret.hosts.iter().any(|declared| read_host(declared) == Some((host, port)))
+}
+
+fn read_host(declared: &str) -> Option<(&str, u16)> {
+    match declared.split_once(':') {
+        Some((name, port)) => Some((name, port.parse().ok()?)),
+        None => Some((declared, HTTPS_PORT)),
+    }
 }
 
 fn outside(manifest: &Manifest, what: &str, kind: &str, declared: impl Iterator<Item = impl Display>) -> Error {
@@ -196,9 +223,22 @@ mod tests {
         ];
         for (secret, host, port, place, allowed) in cases {
             let (secret, host) = (secret.to_owned(), host.to_owned());
-            let approval = Approval { source: secret.clone(), secret, host, port, place };
+            let approval = Approval { source: secret.clone(), secret, host, port, place, expires_at: None };
             let result = check_approval(&manifest(), &approval);
             assert_eq!(result.is_ok(), allowed, "{approval:?}: {result:?}");
+        }
+    }
+
+    #[test]
+    fn everything_declared_is_what_can_be_granted_and_approved() {
+        let (http, secrets) = all_declared(&manifest());
+        let allow: Vec<_> = http.allow.iter().map(ToString::to_string).collect();
+        assert_eq!(allow, ["api.example.com", "*.cdn.example.com", "api.example.com:8443"]);
+        assert!(!http.own_credentials);
+        let approvals: Vec<_> = secrets.iter().flat_map(|secret| &secret.approvals).collect();
+        assert_eq!(approvals.len(), 4, "two hosts, two places");
+        for approval in approvals {
+            check_approval(&manifest(), approval).unwrap();
         }
     }
 

@@ -34,6 +34,16 @@ pub struct Approval {
     pub port: u16,
     /// Where in the request it may stand.
     pub place: Place,
+    /// When the word ends, in milliseconds since 1970. `None`: when it is taken back.
+    pub expires_at: Option<i64>,
+}
+
+impl Approval {
+    /// Whether it counts for nothing any more.
+    #[must_use]
+    pub fn is_over(&self, now_ms: i64) -> bool {
+        self.expires_at.is_some_and(|end| end <= now_ms)
+    }
 }
 
 /// Where in a request a secret may stand.
@@ -83,8 +93,8 @@ pub struct Granted {
     budget: Budget,
 }
 
-/// What the `http` namespace may do for one capability.
-#[derive(Clone, Debug)]
+/// What the `http` namespace may do for one capability. By default: nothing.
+#[derive(Clone, Debug, Default)]
 pub struct HttpGrant {
     /// Hosts that are both declared and granted.
     pub allow: Vec<HostPattern>,
@@ -133,18 +143,29 @@ impl Granted {
     }
 }
 
-/// Decides what a call of `capability` may do: what is declared and granted, under the operator's limits.
+/// Decides what a call of `capability` may do at `now_ms`, in milliseconds since 1970: what is declared and granted
+/// and has not ended, under the operator's limits.
 ///
 /// It cannot fail, only give less: what is granted or approved beyond the declaration counts for nothing.
 #[must_use]
-pub fn decide(capability: &Arc<Capability>, grants: &[Grant], approvals: &[Approval], config: &Config) -> Granted {
+pub fn decide(
+    capability: &Arc<Capability>,
+    grants: &[Grant],
+    approvals: &[Approval],
+    now_ms: i64,
+    config: &Config,
+) -> Granted {
     let manifest = &capability.manifest;
     let mut namespaces: BTreeSet<_> =
         manifest.uses.iter().copied().filter(|&namespace| is_granted(namespace, grants)).collect();
     namespaces.insert(NamespaceName::Log);
     Granted {
         http: namespaces.contains(&NamespaceName::Http).then(|| decide_http(manifest, grants)),
-        secrets: manifest.secrets.iter().map(|secret| decide_secret(manifest, secret, approvals)).collect(),
+        secrets: manifest
+            .secrets
+            .iter()
+            .map(|secret| decide_secret(manifest, secret, approvals, now_ms))
+            .collect(),
         budget: budget(manifest.limits, config),
         capability: Arc::clone(capability),
         namespaces,
@@ -175,10 +196,11 @@ fn decide_http(manifest: &Manifest, grants: &[Grant]) -> HttpGrant {
     }
 }
 
-fn decide_secret(manifest: &Manifest, secret: &Secret, approvals: &[Approval]) -> SecretUse {
-    let declared =
-        |approval: &&Approval| approval.secret == secret.name && check_approval(manifest, approval).is_ok();
-    SecretUse { name: secret.name.clone(), approvals: approvals.iter().filter(declared).cloned().collect() }
+fn decide_secret(manifest: &Manifest, secret: &Secret, approvals: &[Approval], now_ms: i64) -> SecretUse {
+    let counts = |approval: &&Approval| {
+        approval.secret == secret.name && !approval.is_over(now_ms) && check_approval(manifest, approval).is_ok()
+    };
+    SecretUse { name: secret.name.clone(), approvals: approvals.iter().filter(counts).cloned().collect() }
 }
 
 #[cfg(test)]

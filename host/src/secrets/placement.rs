@@ -186,8 +186,8 @@ mod tests {
     const HERE: Destination<'_> = Destination { host: "api.example.com", port: 443 };
 
     fn approved(name: &str, host: &str, port: u16, place: Place) -> SecretUse {
-        let approval =
-            Approval { secret: name.to_owned(), source: name.to_owned(), host: host.to_owned(), port, place };
+        let (secret, source, host) = (name.to_owned(), name.to_owned(), host.to_owned());
+        let approval = Approval { secret, source, host, port, place, expires_at: None };
         SecretUse { name: name.to_owned(), approvals: vec![approval] }
     }
 

@@ -51,10 +51,12 @@ impl Store {
                  fuel, memory_peak, time_us, host_calls, requests, bytes_out, bytes_in, log FROM calls
                  WHERE (?1 IS NULL OR id = ?1) AND (?2 IS NULL OR capability = ?2)
                  AND (?3 IS NULL OR tool = ?3) AND (?4 IS NULL OR outcome = ?4)
-                 AND id >= coalesce(?5, '') ORDER BY id DESC LIMIT ?6",
+                 AND id >= coalesce(?5, '')
+                 AND (?7 IS NULL OR EXISTS (SELECT 1 FROM requests WHERE call = calls.id AND outcome = ?7))
+                 ORDER BY id DESC LIMIT ?6",
             )?;
-            let mut rows =
-                statement.query((&query.id, &query.capability, &query.tool, &query.outcome, since, limit))?;
+            let Query { id, capability, tool, outcome, request_outcome, .. } = query;
+            let mut rows = statement.query((id, capability, tool, outcome, since, limit, request_outcome))?;
             let mut records = Vec::new();
             while let Some(row) = rows.next()? {
                 let mut record = read_record(row)?;

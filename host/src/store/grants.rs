@@ -44,7 +44,8 @@ impl Store {
     }
 
     /// Adds approvals, as long as `name` is still pinned to the digest they were decided for. One for
-    /// the same host and place takes the place of the one that is there.
+    /// the same host and place takes the place of the one that is there, and of its end. From now on answers to
+    /// `name` are searched for their values, whatever becomes of the approvals.
     pub(crate) fn add_approvals(
         &self,
         name: &CapabilityName,
@@ -54,24 +55,29 @@ impl Store {
         let (name, digest, approvals) = (name.clone(), *digest, approvals.to_vec());
         self.write(move |connection| {
             refuse_changed_pin(connection, &name, &digest)?;
+            let mut approve = connection.prepare_cached(
+                "INSERT INTO approvals (publisher, slug, digest, secret, source, host, port, place, expires_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+                 ON CONFLICT DO UPDATE SET source = ?5, expires_at = ?9",
+            )?;
+            let mut expose = connection.prepare_cached(
+                "INSERT INTO exposures (publisher, slug, secret, source) VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT DO NOTHING",
+            )?;
             for approval in &approvals {
-                connection
-                    .prepare_cached(
-                        "INSERT INTO approvals
-                         (publisher, slug, digest, secret, source, host, port, place)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-                         ON CONFLICT DO UPDATE SET source = ?5",
-                    )?
-                    .execute((
-                        &name.publisher,
-                        &name.slug,
-                        digest.to_string(),
-                        &approval.secret,
-                        &approval.source,
-                        &approval.host,
-                        approval.port,
-                        approval.place.to_string(),
-                    ))?;
+                let Approval { secret, source, host, port, place, expires_at } = approval;
+                approve.execute(rusqlite::params![
+                    name.publisher,
+                    name.slug,
+                    digest.to_string(),
+                    secret,
+                    source,
+                    host,
+                    port,
+                    place.to_string(),
+                    expires_at,
+                ])?;
+                expose.execute((&name.publisher, &name.slug, secret, source))?;
             }
             Ok(())
         })
@@ -104,7 +110,7 @@ pub(super) fn read_into(connection: &Connection, installs: &mut BTreeMap<Capabil
         }
     }
     let mut statement = connection.prepare_cached(
-        "SELECT publisher, slug, secret, source, host, port, place FROM approvals
+        "SELECT publisher, slug, secret, source, host, port, place, expires_at FROM approvals
          ORDER BY publisher, slug, secret, host, port, place",
     )?;
     let mut rows = statement.query([])?;
@@ -117,6 +123,7 @@ pub(super) fn read_into(connection: &Connection, installs: &mut BTreeMap<Capabil
             host: row.get(4)?,
             port: row.get(5)?,
             place: place.parse().map_err(damaged)?,
+            expires_at: row.get(7)?,
         };
         if let Some(install) = installs.get_mut(&name) {
             install.approvals.push(approval);

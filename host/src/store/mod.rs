@@ -5,6 +5,7 @@
 //! decide what may be written: `admin.rs` and `policy/` do. Nothing here ever deletes a file of the home:
 //! a database that cannot be used is refused and left as it is.
 
+mod asks;
 mod calls;
 mod failure;
 mod files;
@@ -28,6 +29,7 @@ use crate::error::{Error, ErrorKind, Result};
 use process::Process;
 use writer::{Hurry, Job, Writer};
 
+pub(crate) use asks::Known;
 pub(crate) use files::{Existing, is_private, make_folder, open_regular, put_over, write_whole};
 pub(crate) use installs::Install;
 pub(crate) use secrets::{Sealed, SealedRoster, SecretRows, Shelf};

@@ -35,7 +35,7 @@ fn http(entry: Option<&str>) -> Grant {
 
 fn approval(source: &str, host: &str) -> Approval {
     let (secret, source, host) = ("KEY".to_owned(), source.to_owned(), host.to_owned());
-    Approval { secret, source, host, port: 443, place: Place::Body }
+    Approval { secret, source, host, port: 443, place: Place::Body, expires_at: None }
 }
 
 fn all(store: &Store) -> std::collections::BTreeMap<CapabilityName, Install> {
@@ -286,6 +286,50 @@ fn an_approval_for_the_same_place_is_replaced() {
         store.add_approvals(&weather.name, &weather.digest, &[approval(source, "a.example")]).unwrap();
     }
     assert_eq!(all(&store)[&weather.name].approvals, [approval("TWO", "a.example")]);
+}
+
+#[test]
+fn a_new_approval_replaces_the_end_of_the_old_one() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).unwrap();
+    let weather = capability("weather", "1.0.0", b"1");
+    store.put_install(&weather, &[]).unwrap();
+    for expires_at in [Some(1), None, Some(i64::MAX), Some(2)] {
+        let approval = Approval { expires_at, ..approval("KEY", "a.example") };
+        store.add_approvals(&weather.name, &weather.digest, std::slice::from_ref(&approval)).unwrap();
+        assert_eq!(all(&store)[&weather.name].approvals, [approval]);
+    }
+}
+
+#[test]
+fn what_was_approved_once_is_remembered_as_exposed() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).unwrap();
+    let weather = capability("weather", "1.0.0", b"1");
+    let exposed = || {
+        store.read(|connection| {
+            let mut statement = connection.prepare("SELECT secret, source FROM exposures ORDER BY source")?;
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(rows.collect::<Result<Vec<(String, String)>, _>>()?)
+        })
+    };
+    let approve = |source| {
+        store.add_approvals(
+            &weather.name,
+            &weather.digest,
+            &[approval(source, "a.example"), approval(source, "b.example")],
+        )
+    };
+    let key = |source: &str| ("KEY".to_owned(), source.to_owned());
+    assert!(approve("ONE").is_err(), "not installed");
+    assert!(exposed().unwrap().is_empty(), "in the same transaction");
+    store.put_install(&weather, &[]).unwrap();
+    approve("ONE").unwrap();
+    approve("TWO").unwrap();
+    assert_eq!(exposed().unwrap(), [key("ONE"), key("TWO")]);
+    store.remove_approvals(&weather.name, "KEY").unwrap();
+    store.remove_install(&weather.name).unwrap();
+    assert_eq!(exposed().unwrap(), [key("ONE"), key("TWO")]);
 }
 
 #[test]

@@ -94,6 +94,7 @@ impl World {
             host: (*host).to_owned(),
             port: 443,
             place: place.clone(),
+            expires_at: None,
         });
         self.secrets.push(SecretUse { name: name.to_owned(), approvals: approvals.collect() });
         self.values.push((name, VALUE.to_owned()));
@@ -122,7 +123,7 @@ impl World {
             size: 0,
         });
         let approvals: Vec<_> = self.secrets.iter().flat_map(|secret| secret.approvals.clone()).collect();
-        policy::decide(&capability, &policy::asks(&capability.manifest), &approvals, &Config::default())
+        policy::decide(&capability, &policy::asks(&capability.manifest), &approvals, 0, &Config::default())
     }
 
     fn egress(&self) -> Egress {

@@ -97,6 +97,7 @@ async fn one_placeholder_can_stand_for_another_value_at_another_host() {
         host: host.to_owned(),
         port: 443,
         place: header("x-key"),
+        expires_at: None,
     };
     let approvals = vec![approval("api.example.com", "FIRST"), approval("b.example.com", "SECOND")];
     world.secrets = vec![SecretUse { name: "KEY".to_owned(), approvals }];

@@ -3,7 +3,7 @@
 use wasmtime::StoreContextMut;
 use wasmtime::component::Linker;
 
-use super::wire;
+use super::{Running, wire};
 use crate::egress::{Refusal, Sender};
 use crate::runtime::{State, Stop, charge, http};
 
@@ -26,7 +26,8 @@ fn send(
 ) -> wasmtime::Result<Result<http::Response, http::Error>> {
     charge(&mut store, wire::size(&request))?;
     let State { granted, lease, http, dry_run, .. } = store.data_mut();
-    let sender = Sender { granted, secrets: &http.secrets, deadline: lease.deadline, dry_run: *dry_run };
+    let running = Running { granted, standings: &http.standings };
+    let sender = Sender { granted: &running, secrets: &http.secrets, deadline: lease.deadline, dry_run: *dry_run };
     let sent = http.io.block_on(async {
         tokio::select! {
             () = lease.cancel.cancelled() => None,

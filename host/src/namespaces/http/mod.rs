@@ -8,9 +8,12 @@ mod wire;
 
 use std::sync::Arc;
 
-use crate::egress::{Egress, Ledger};
+use crate::egress::{Egress, Ledger, Standing};
+use crate::error::Result;
 use crate::policy::Granted;
+use crate::registry::Capability;
 use crate::secrets::{CallSecrets, Redactor, Vault};
+use crate::standing::Standings;
 
 pub(super) use host::{INTERFACE, link};
 
@@ -19,6 +22,7 @@ pub struct Http {
     egress: Arc<Egress>,
     secrets: CallSecrets,
     ledger: Ledger,
+    standings: Arc<Standings>,
     /// Where requests wait for the network; the guest's own thread waits for them.
     io: tokio::runtime::Handle,
 }
@@ -26,11 +30,12 @@ pub struct Http {
 impl Http {
     /// For one call. Must be made on a thread of the I/O runtime.
     #[must_use]
-    pub fn new(egress: Arc<Egress>, vault: &Arc<Vault>, granted: &Granted) -> Self {
+    pub fn new(egress: Arc<Egress>, vault: &Arc<Vault>, standings: Arc<Standings>, granted: &Granted) -> Self {
         Self {
             egress,
             secrets: CallSecrets::from_vault(vault),
             ledger: Ledger::new(granted.budget().http_requests),
+            standings,
             io: tokio::runtime::Handle::current(),
         }
     }
@@ -45,5 +50,22 @@ impl Http {
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+}
+
+/// What the capability of a call that runs may do now.
+struct Running<'a> {
+    /// What it might do when the call began.
+    granted: &'a Granted,
+    standings: &'a Standings,
+}
+
+impl Standing for Running<'_> {
+    fn capability(&self) -> &Arc<Capability> {
+        self.granted.capability()
+    }
+
+    fn now(&self) -> Result<Granted> {
+        self.standings.again(self.granted.capability())
     }
 }

@@ -47,6 +47,8 @@ pub(super) fn error(refusal: &Refusal) -> http::Error {
         Refusal::UserinfoNotAllowed => http::Error::UserinfoNotAllowed,
         Refusal::IpLiteralNotAllowed => http::Error::IpLiteralNotAllowed,
         Refusal::HostNotAllowed(host) => http::Error::HostNotAllowed(host.clone()),
+        // Why it cannot be told is not the guest's business.
+        Refusal::Undecided(_) => http::Error::HostNotAllowed(String::new()),
         Refusal::PortNotAllowed(port) => http::Error::PortNotAllowed(*port),
         Refusal::HeaderInvalid(why) => http::Error::HeaderInvalid(why.clone()),
         Refusal::HeaderNotAllowed(why) => http::Error::HeaderNotAllowed(why.clone()),

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::registry::{CapabilityName, Digest};
 
+const NOW: i64 = 1_700_000_000_000;
+
 fn capability(overrides: &Value) -> Arc<Capability> {
     let mut manifest = json!({
         "publisher": "acme", "slug": "weather", "version": "1.0.0", "title": "W", "description": "W.",
@@ -29,7 +31,7 @@ fn capability(overrides: &Value) -> Arc<Capability> {
 
 fn decide_with(overrides: &Value, grants: &[&str], approvals: &[Approval]) -> Granted {
     let grants: Vec<_> = grants.iter().map(|grant| read_grant(grant)).collect();
-    decide(&capability(overrides), &grants, approvals, &Config::default())
+    decide(&capability(overrides), &grants, approvals, NOW, &Config::default())
 }
 
 /// `namespace` or `namespace:entry`.
@@ -41,7 +43,7 @@ fn read_grant(text: &str) -> Grant {
 
 fn approval(secret: &str, source: &str, host: &str, place: Place) -> Approval {
     let (secret, source, host) = (secret.to_owned(), source.to_owned(), host.to_owned());
-    Approval { secret, source, host, port: 443, place }
+    Approval { secret, source, host, port: 443, place, expires_at: None }
 }
 
 #[test]
@@ -111,6 +113,24 @@ fn secrets_keep_the_approvals_that_are_declared() {
     let [key, unused] = granted.secrets() else { panic!("two secrets are declared") };
     assert_eq!((key.name.as_str(), key.approvals.as_slice()), ("API_KEY", [good].as_slice()));
     assert_eq!((unused.name.as_str(), unused.approvals.as_slice()), ("UNUSED", [].as_slice()));
+}
+
+#[test]
+fn an_approval_counts_until_its_end() {
+    let cases = [
+        (None, true),
+        (Some(NOW + 1), true),
+        (Some(NOW), false),
+        (Some(NOW - 1), false),
+        (Some(0), false),
+        (Some(i64::MAX), true),
+        (Some(i64::MIN), false),
+    ];
+    for (expires_at, counts) in cases {
+        let approval = Approval { expires_at, ..approval("API_KEY", "API_KEY", "api.example.com", Place::Body) };
+        let granted = decide_with(&json!({}), &["http"], &[approval]);
+        assert_eq!(granted.secrets()[0].approvals.len(), usize::from(counts), "{expires_at:?}");
+    }
 }
 
 #[test]

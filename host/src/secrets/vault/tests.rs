@@ -40,9 +40,10 @@ fn granted(approvals: &[(&str, &str)]) -> Granted {
             host: "a.example".to_owned(),
             port: 443,
             place: Place::Body,
+            expires_at: None,
         })
         .collect();
-    decide(&Arc::new(capability), &[], &approvals, &Config::default())
+    decide(&Arc::new(capability), &[], &approvals, 0, &Config::default())
 }
 
 fn opened(vault: &Vault, approvals: &[(&str, &str)]) -> Result<Vec<(String, String, Vec<u8>)>> {

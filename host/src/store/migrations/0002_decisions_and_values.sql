@@ -3,8 +3,8 @@
 -- After this time, in milliseconds since 1970, an approval counts for nothing. NULL: it has no end.
 ALTER TABLE approvals ADD COLUMN expires_at INTEGER;
 
--- What a refused call needed and the manifest declares: a person decides it by its id. One open row for one
--- wish, however often it is refused.
+-- What a refused call needed and the manifest declares: a person decides it by its id. One row for one wish,
+-- however often it is refused; who asked is who asked last. After `refused_at` a person does not want to be asked.
 CREATE TABLE asks (
     id         TEXT PRIMARY KEY,
     publisher  TEXT NOT NULL,
@@ -17,9 +17,14 @@ CREATE TABLE asks (
     first_at   INTEGER NOT NULL,
     last_at    INTEGER NOT NULL,
     times      INTEGER NOT NULL CHECK (times > 0),
+    refused_at INTEGER,
     UNIQUE (publisher, slug, digest, wish),
     FOREIGN KEY (publisher, slug, digest) REFERENCES installs (publisher, slug, digest) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
+
+-- Ids of asks are made of their wish with this: the same in every process, and not to be guessed by a guest.
+ALTER TABLE meta ADD COLUMN ask_key BLOB NOT NULL DEFAULT x'';
+UPDATE meta SET ask_key = randomblob(32);
 
 -- `value` is what is put in; `oauth2` holds a connection whose access token is put in.
 -- After `expires_at` a value is not available any more. `scheme` says what the ciphertext is bound to: from 2 on

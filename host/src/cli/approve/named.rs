@@ -1,55 +1,39 @@
-//! `remit approve`: let one secret of one install go to a host, in a place.
+//! One secret of one install, approved before anybody asks.
 
-use clap::Args;
 use serde_json::{Value, json};
 
-use super::{Context, describe, figures, prompt};
+use super::super::{Context, describe, figures};
+use super::confirm;
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::Secret;
-use crate::policy::{Approval, HTTPS_PORT, Place};
+use crate::policy::{Approval, HTTPS_PORT, Place, check_approval};
 use crate::registry::CapabilityName;
 
-/// Let a secret of an installed capability go to a host
-///
-/// Without `--host` and `--in`: to every host and place that the manifest declares for it, after showing
-/// them. The capability never sees the value: the host puts it into requests on their way out.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  remit approve acme/weather API_KEY
-  remit approve acme/weather API_KEY --host api.example.com --in header:authorization
-  remit approve acme/weather API_KEY --from WORK_API_KEY --yes")]
-pub(super) struct ApproveArgs {
-    /// `publisher/slug`
-    name: CapabilityName,
-    /// The secret, as the manifest names it
-    secret: String,
-    /// Only to this host of those declared
-    #[arg(long, value_name = "HOST[:PORT]")]
-    host: Option<String>,
-    /// Only in this place of those declared: `header:NAME` or `body`
-    #[arg(long = "in", value_name = "PLACE")]
-    place: Option<String>,
-    /// The name that the value is stored under, where it is another
-    #[arg(long, value_name = "STORED_NAME")]
-    from: Option<String>,
-    /// Ask no question
-    #[arg(long, short)]
-    yes: bool,
+/// What was said on the command line.
+pub(super) struct Named {
+    pub(super) name: CapabilityName,
+    pub(super) secret: String,
+    pub(super) host: Option<String>,
+    pub(super) place: Option<String>,
+    pub(super) from: Option<String>,
+    /// In milliseconds since 1970.
+    pub(super) expires_at: Option<i64>,
+    pub(super) yes: bool,
 }
 
 /// Runs it.
-#[expect(clippy::needless_pass_by_value, reason = "every command takes its arguments")]
-pub(super) fn run(args: ApproveArgs, context: &Context) -> Result<()> {
+pub(super) fn run(args: &Named, context: &Context) -> Result<()> {
     let output = context.output;
     let app = context.open()?;
     let entry = app.admin().find(&args.name)?;
-    let declared = find(&entry.capability.manifest.secrets, &args.secret)?;
-    let approvals = approvals(declared, args.host.as_deref(), args.place.as_deref(), args.from.as_deref())?;
+    let manifest = &entry.capability.manifest;
+    let approvals = approvals(find(&manifest.secrets, &args.secret)?, args)?;
+    approvals.iter().try_for_each(|approval| check_approval(manifest, approval))?;
     let rows: Vec<_> =
         approvals.iter().map(|approval| vec![describe::authority(approval), approval.place.to_string()]).collect();
-    output.note(&format!("`{}` of {} may go to\n{}", args.secret, args.name, describe::indented(&rows)));
-    confirm(&args)?;
+    let end = args.expires_at.map_or(String::new(), |end| format!(", until {}", figures::local_time(end)));
+    output.note(&format!("`{}` of {} may go to{end}\n{}", args.secret, args.name, describe::indented(&rows)));
+    confirm("approve?", args.yes)?;
     app.admin().approve(&args.name, &approvals)?;
 
     let source = args.from.as_deref().unwrap_or(&args.secret);
@@ -59,7 +43,8 @@ pub(super) fn run(args: ApproveArgs, context: &Context) -> Result<()> {
         );
         let approved = Value::Array(approved.collect());
         return output.value(&json!({
-            "name": args.name.to_string(), "secret": args.secret, "source": source, "approved": approved,
+            "name": args.name.to_string(), "secret": args.secret, "source": source,
+            "expiresAt": args.expires_at.map(figures::utc_time), "approved": approved,
         }));
     }
     output.note(&format!("approved {}", figures::plural(approvals.len(), "destination")));
@@ -67,20 +52,6 @@ pub(super) fn run(args: ApproveArgs, context: &Context) -> Result<()> {
         output.note(&format!("\nhint: no value is stored yet: remit secret set {source}"));
     }
     Ok(())
-}
-
-fn confirm(args: &ApproveArgs) -> Result<()> {
-    if args.yes {
-        return Ok(());
-    }
-    if !prompt::somebody_is_there() {
-        return Err(Error::new(ErrorKind::Usage, "nobody is at a terminal to confirm this").hint("pass `--yes`"));
-    }
-    if prompt::confirm("approve?")? {
-        Ok(())
-    } else {
-        Err(Error::new(ErrorKind::Cancelled, "nothing was approved"))
-    }
 }
 
 fn find<'a>(secrets: &'a [Secret], name: &str) -> Result<&'a Secret> {
@@ -96,24 +67,20 @@ fn find<'a>(secrets: &'a [Secret], name: &str) -> Result<&'a Secret> {
 }
 
 /// Every pair of a host and a place, of those declared or of the ones that were named.
-fn approvals(
-    declared: &Secret,
-    host: Option<&str>,
-    place: Option<&str>,
-    from: Option<&str>,
-) -> Result<Vec<Approval>> {
-    let hosts = host.map_or_else(|| declared.hosts.clone(), |host| vec![host.to_owned()]);
-    let places = place.map_or_else(|| declared.places.clone(), |place| vec![place.to_owned()]);
+fn approvals(declared: &Secret, args: &Named) -> Result<Vec<Approval>> {
+    let hosts = args.host.as_ref().map_or_else(|| declared.hosts.clone(), |host| vec![host.clone()]);
+    let places = args.place.as_ref().map_or_else(|| declared.places.clone(), |place| vec![place.clone()]);
     let mut approvals = Vec::new();
     for host in &hosts {
         let (host, port) = read_authority(host)?;
         for place in &places {
             approvals.push(Approval {
                 secret: declared.name.clone(),
-                source: from.unwrap_or(&declared.name).to_owned(),
+                source: args.from.as_ref().unwrap_or(&declared.name).clone(),
                 host: host.clone(),
                 port,
                 place: read_place(place)?,
+                expires_at: args.expires_at,
             });
         }
     }
@@ -195,8 +162,20 @@ mod tests {
             (None, Some("header:"), None, Err("`header:` is no place for a secret")),
         ];
         for (host, place, from, expected) in cases {
-            match (approvals(&declared(), *host, *place, *from), expected) {
-                (Ok(approvals), Ok(expected)) => assert_eq!(words(&approvals), *expected),
+            let args = Named {
+                name: "acme/weather".parse().unwrap_or_else(|error| panic!("{error}")),
+                secret: "API_KEY".to_owned(),
+                host: host.map(str::to_owned),
+                place: place.map(str::to_owned),
+                from: from.map(str::to_owned),
+                expires_at: Some(7),
+                yes: false,
+            };
+            match (approvals(&declared(), &args), expected) {
+                (Ok(approvals), Ok(expected)) => {
+                    assert_eq!(words(&approvals), *expected);
+                    assert!(approvals.iter().all(|approval| approval.expires_at == Some(7)));
+                }
                 (Err(error), Err(expected)) => assert_eq!(error.message, *expected),
                 (result, expected) => panic!("{host:?} {place:?}: {result:?}, expected {expected:?}"),
             }
