@@ -105,7 +105,10 @@ pub fn run(cases: &str, program: &Path) -> Result<Report, String> {
 
 /// Runs one case. An error is what was expected, and what was found.
 fn run_one(value: &Value, program: &Path, scratch: &Path) -> Result<(), (String, String)> {
-    let stated = || format!("{} {}", value["verdict"], value["error_kind"]).replace('"', "");
+    let stated = || match (value["verdict"].as_str(), value["error_kind"].as_str()) {
+        (Some(verdict), Some(kind)) => format!("{verdict} {kind}"),
+        (verdict, _) => verdict.unwrap_or("a verdict").to_owned(),
+    };
     let not_played = |why: String| (stated(), format!("a case that cannot be played: {why}"));
     let case = Case::deserialize(value).map_err(|error| not_played(error.to_string()))?;
     let expected = expected(&case).map_err(not_played)?;
