@@ -134,7 +134,7 @@ mod tests {
             installed_at: 0,
             size: 0,
         };
-        decide(&Arc::new(capability), &[], &[], &Config::default())
+        decide(&Arc::new(capability), &[], &[], 0, &Config::default())
     }
 
     #[test]

@@ -54,14 +54,14 @@ impl Installed {
 
     /// What it may do.
     pub(super) fn granted(&self) -> Granted {
-        decide(&self.capability, &self.grants, &self.approvals, &Config::default())
+        decide(&self.capability, &self.grants, &self.approvals, 0, &Config::default())
     }
 
     /// What it may do once every host was taken back.
     pub(super) fn revoked(&self) -> Granted {
         let namespace = |grant: &&Grant| grant.entry.is_none();
         let grants: Vec<_> = self.grants.iter().filter(namespace).cloned().collect();
-        decide(&self.capability, &grants, &self.approvals, &Config::default())
+        decide(&self.capability, &grants, &self.approvals, 0, &Config::default())
     }
 
     /// The names of its secrets, each with the authority that it is approved for.
@@ -85,7 +85,7 @@ pub(super) fn grants_all(case: &Case) -> bool {
     let grants = asks(&manifest);
     let (name, digest) = (NAME.parse().expect("a name"), Digest::of(b""));
     let capability = Arc::new(Capability { name, digest, manifest, installed_at: 0, size: 0 });
-    let granted = decide(&capability, &grants, &[], &Config::default());
+    let granted = decide(&capability, &grants, &[], 0, &Config::default());
     granted.http().is_some_and(|http| http.allow.len() >= case.allow_list.len())
 }
 
@@ -133,7 +133,8 @@ fn approvals(case: &Case) -> Result<Vec<Approval>, String> {
     }
     let mut approvals: Vec<Approval> = Vec::new();
     for (secret, place) in uses {
-        let approval = Approval { source: secret.clone(), secret, host: host.clone(), port, place };
+        let approval =
+            Approval { source: secret.clone(), secret, host: host.clone(), port, place, expires_at: None };
         if !approvals.contains(&approval) {
             approvals.push(approval);
         }
