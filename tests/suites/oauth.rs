@@ -128,26 +128,30 @@ impl Account {
         seen.map(|seen| seen.header("authorization").unwrap_or_default().to_owned()).collect()
     }
 
-    /// Every value that must stay hidden, so far.
+    /// Every value that must stay hidden, so far, in the common spellings.
     fn hidden(&self) -> Vec<String> {
-        let mut hidden = self.server.issued();
-        hidden.push(CLIENT_SECRET.to_owned());
-        hidden
+        let issued = self.server.issued();
+        issued.iter().map(String::as_str).chain([CLIENT_SECRET]).flat_map(spellings).collect()
     }
 
-    /// Fails when a hidden value is in `text`, in any of the common spellings.
+    /// Fails when a hidden value is in `text`.
     fn assert_clean(&self, what: &str, text: &[u8]) {
-        for value in self.hidden() {
-            for spelling in spellings(&value) {
-                let found = text.windows(spelling.len()).any(|window| window == spelling.as_bytes());
-                assert!(!found, "`{value}` is in {what}, as `{spelling}`");
-            }
+        self.assert_all_clean([(what.to_owned(), text.to_vec())]);
+    }
+
+    fn assert_all_clean(&self, texts: impl IntoIterator<Item = (String, Vec<u8>)>) {
+        let hidden = self.hidden();
+        let finder = aho_corasick::AhoCorasick::new(&hidden).expect("a finder");
+        for (what, text) in texts {
+            let found = finder.find(&text).map(|found| &hidden[found.pattern().as_usize()]);
+            assert_eq!(found, None, "in {what}");
         }
     }
 
     /// Looks for hidden values in everything that the home holds.
     fn assert_home_is_clean(&self) {
         self.world.home.app.shutdown();
+        let mut files = Vec::new();
         let mut folders = vec![self.world.home.path().to_owned()];
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -155,11 +159,12 @@ impl Account {
                 if path.is_dir() {
                     folders.push(path);
                 } else {
-                    let bytes = std::fs::read(&path).expect("a file");
-                    self.assert_clean(&path.display().to_string(), &bytes);
+                    files.push((path.display().to_string(), std::fs::read(&path).expect("a file")));
                 }
             }
         }
+        assert!(files.iter().any(|(path, _)| path.ends_with("remit.db")), "the database is among them");
+        self.assert_all_clean(files);
     }
 }
 
@@ -377,6 +382,7 @@ fn what_is_not_allowed_or_not_sent_asks_for_no_token() {
 #[test]
 fn a_server_that_fails_is_told_in_our_words_and_left_alone_for_a_while() {
     let elsewhere = "https://elsewhere.example.com/token".to_owned();
+    let mut account = Account::new().approved();
     for how in [
         Misbehaviour::Error("invalid_grant"),
         Misbehaviour::Error("invalid_client"),
@@ -393,23 +399,22 @@ fn a_server_that_fails_is_told_in_our_words_and_left_alone_for_a_while() {
         Misbehaviour::NoToken,
         Misbehaviour::Empty,
     ] {
-        let account = Account::new().approved().by_consent(Some(0));
+        // Connecting anew ends the pause after the failure before.
+        account = account.by_consent(Some(0));
+        let asked = account.server.token_requests();
         account.server.misbehave(how.clone());
         let failed = account.fetch();
         assert!(is_unavailable(&failed), "{how:?}: {failed:?}");
         let failure = failed.expect_err("a failure");
         let hint = failure.error.hint.clone().unwrap_or_default();
         assert!(hint.starts_with("`TOKEN`: "), "{how:?}: {hint}");
-        let says_how = hint.contains("remit secret connect TOKEN");
         let reconnect = matches!(how, Misbehaviour::Error("invalid_grant" | "invalid_client"));
-        assert_eq!(says_how, reconnect, "{how:?}: {hint}");
+        assert_eq!(hint.contains("remit secret connect TOKEN"), reconnect, "{how:?}: {hint}");
         account.assert_clean("the failure", format!("{failure:?}").as_bytes());
         assert!(!format!("{failure:?}").contains("grant_type"), "no text of the server: {failure:?}");
 
         assert!(is_unavailable(&account.fetch()), "{how:?}");
-        assert_eq!(account.server.token_requests(), 2, "{how:?}: it is not asked again at once");
-        assert_eq!(account.sent(), [""; 0], "{how:?}");
-        account.assert_clean("the records", format!("{:?}", account.world.home.records()).as_bytes());
+        assert_eq!(account.server.token_requests(), asked + 1, "{how:?}: it is not asked again at once");
         let record = &account.world.home.records()[1];
         let outcomes: Vec<_> = record.requests.iter().map(|request| request.outcome.as_str()).collect();
         let own = match how {
@@ -418,8 +423,10 @@ fn a_server_that_fails_is_told_in_our_words_and_left_alone_for_a_while() {
             _ => "sent",
         };
         assert_eq!(outcomes, [own, "secret/not-available"], "{how:?}");
-        account.assert_home_is_clean();
     }
+    assert_eq!(account.sent(), [""; 0], "no token, no request");
+    account.assert_clean("the records", format!("{:?}", account.world.home.records()).as_bytes());
+    account.assert_home_is_clean();
 }
 
 #[test]
@@ -511,14 +518,14 @@ fn an_answer_that_was_not_asked_for_stores_nothing() {
     assert!(["none", "410"].contains(&statuses[4]), "a second answer is refused: {statuses:?}");
     assert_eq!(account.server.token_requests(), 1);
 
-    let refusals: [(&str, &dyn Fn(&str) -> String); 3] = [
-        ("another authorization server", &|right| format!("{right}&iss=https%3A%2F%2Fevil.example.com")),
-        ("access was denied", &|right| right.replace("code=", "error=access_denied&x=")),
-        ("refused the request", &|right| right.replace("code=", "error=%1B%5B2Jboo&x=")),
-    ];
-    for (message, change) in refusals {
+    for (message, instead) in [
+        ("another authorization server", "iss=https%3A%2F%2Fevil.example.com&code="),
+        ("access was denied", "error=access_denied&x="),
+        ("refused the request", "error=%1B%5B2Jboo&x="),
+    ] {
         let account = Account::new().approved();
-        let (refused, _) = account.browse(&[], |url| vec![change(&account.server.authorize(url))]);
+        let (refused, _) =
+            account.browse(&[], |url| vec![account.server.authorize(url).replace("code=", instead)]);
         assert_eq!(refused.exit, Some(1), "{refused:?}");
         assert!(refused.stderr.contains(message), "{refused:?}");
         assert!(!refused.stderr.contains("boo"), "no text of the server: {refused:?}");

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::error::ErrorKind as ClapKind;
+use clap::error::{ContextKind, ErrorKind as ClapKind};
 
 use super::output::{Output, to_stderr};
 use crate::error::{Error, ErrorKind};
@@ -34,6 +34,10 @@ pub(super) fn json_was_asked_for() -> bool {
 
 /// The parser's paragraphs: the first is the message, its tips and usage line are the hint.
 fn as_error(error: &clap::Error) -> Error {
+    if let (ClapKind::TooManyValues, Some(option)) = (error.kind(), error.get(ContextKind::InvalidArg)) {
+        // The parser would quote the value, which can be a client secret.
+        return Error::new(ErrorKind::Usage, format!("`{option}` takes no value")).hint(help_of_the_command());
+    }
     let text = error.render().to_string().replace('\'', "`");
     let mut paragraphs = text
         .split("\n\n")
@@ -83,6 +87,11 @@ mod tests {
             (
                 &["remit", "audit", "--limit", "many"],
                 "invalid value `many` for `--limit <NUMBER>`: invalid digit found in string",
+                "remit --help",
+            ),
+            (
+                &["remit", "secret", "connect", "A", "--client-secret=cs_9Zq2pV7w"],
+                "`--client-secret` takes no value",
                 "remit --help",
             ),
         ];

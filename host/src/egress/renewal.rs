@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::{Egress, Ledger, Refusal, Sender};
 use crate::policy::Granted;
-use crate::secrets::{Opened, Turn};
+use crate::secrets::Opened;
 
 /// The values of the call, after those that stand in a request were renewed if they are due. `placeholders` are its
 /// placeholders, with the names that their values are stored under.
@@ -27,8 +27,8 @@ pub(super) async fn fresh<'s>(
             continue;
         };
         let renewed = match connections.turn(source).await {
-            Ok(Turn::Settled) => Ok(()),
-            Ok(Turn::Ours(renewal)) => {
+            Ok(None) => Ok(()),
+            Ok(Some(renewal)) => {
                 ledger.begin_own(renewal.record());
                 let (record, renewed) = renewal.run().await;
                 ledger.end_own(record);

@@ -29,11 +29,11 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 pub use key::sealing_key;
+pub(crate) use oauth::Validity;
 pub use oauth::{
     Asker, Authorization, ClientAuth, Code, Connection, Connections, GrantType, Settings, Unrenewed, authorize,
     obtain_by_code, obtain_for_client,
 };
-pub(crate) use oauth::{Turn, Validity};
 pub use of_call::{CallSecrets, Opened};
 pub(crate) use placeholder::contains_placeholder;
 pub use placement::{Destination, Text, Unplaced};

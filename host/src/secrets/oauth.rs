@@ -17,4 +17,3 @@ pub(crate) use connection::Validity;
 pub use connection::{ClientAuth, Connection, GrantType, Settings};
 pub use protocol::{Asker, Authorization, Code, Unrenewed, authorize, obtain_by_code, obtain_for_client};
 pub use renew::Connections;
-pub(crate) use renew::Turn;

@@ -42,14 +42,6 @@ struct Failed {
     why: Unrenewed,
 }
 
-/// What came of waiting for one's turn.
-pub(crate) enum Turn {
-    /// There is nothing to do: somebody else did it, or the name means something else by now.
-    Settled,
-    /// It is ours to do.
-    Ours(Renewal),
-}
-
 /// The right to renew one connection. As long as it lives nobody else renews it.
 pub(crate) struct Renewal {
     connections: Arc<Connections>,
@@ -72,15 +64,16 @@ impl Connections {
         self.vault.now_ms()
     }
 
-    /// Waits until nobody renews `name`, and says whether it is still to be done. Nothing is sent yet.
-    pub(crate) async fn turn(self: &Arc<Self>, name: &str) -> Result<Turn, Unrenewed> {
+    /// Waits until nobody renews `name`, and gives the right to do it; `None` when there is nothing to do any more:
+    /// somebody else did it, or the name means something else by now. Nothing is sent yet.
+    pub(crate) async fn turn(self: &Arc<Self>, name: &str) -> Result<Option<Renewal>, Unrenewed> {
         let flight = self.flight(name).lock_owned().await;
         let lock = self.lock(name).await.map_err(|error| unusable(name, &error))?;
         let stored = self.vault.connection(name).map_err(|error| unusable(name, &error))?;
-        let Some(connection) = stored else { return Ok(Turn::Settled) };
+        let Some(connection) = stored else { return Ok(None) };
         let (validity, now) = (connection.validity(), self.now_ms());
         if !validity.is_due(now) {
-            return Ok(Turn::Settled);
+            return Ok(None);
         }
         if let Some(failed) = &*flight
             && failed.with == validity
@@ -93,7 +86,7 @@ impl Connections {
         }
         let asker = Asker::new(Arc::clone(&self.own), name, connection.settings());
         let (connections, name) = (Arc::clone(self), name.to_owned());
-        Ok(Turn::Ours(Renewal { connections, name, connection, asker, flight, _lock: lock }))
+        Ok(Some(Renewal { connections, name, connection, asker, flight, _lock: lock }))
     }
 
     /// An upstream refused the token of `name` that was good as `which` says.
@@ -137,7 +130,7 @@ impl Renewal {
             let renewed = this.renew().await;
             (this.record(), renewed)
         });
-        renewed.await.unwrap_or_else(|_| (begun, Err(Unrenewed::Host)))
+        renewed.await.unwrap_or((begun, Err(Unrenewed::Host)))
     }
 
     async fn renew(&mut self) -> Result<(), Unrenewed> {

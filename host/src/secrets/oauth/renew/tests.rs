@@ -83,14 +83,11 @@ impl Account {
     }
 
     async fn turn(&self) -> Renewal {
-        match self.connections.turn("TOKEN").await.unwrap() {
-            Turn::Ours(renewal) => renewal,
-            Turn::Settled => panic!("it is not due"),
-        }
+        self.connections.turn("TOKEN").await.unwrap().expect("it is due")
     }
 
     async fn is_settled(&self) -> bool {
-        matches!(self.connections.turn("TOKEN").await, Ok(Turn::Settled))
+        matches!(self.connections.turn("TOKEN").await, Ok(None))
     }
 
     fn stored(&self) -> Connection {
@@ -177,7 +174,7 @@ async fn another_process_waits_and_then_finds_it_done() {
     account.after(3600);
     let other = Account::of_another_process(&account.vault, &account.config);
     let renewal = account.turn().await;
-    let waiting = tokio::spawn(async move { matches!(other.turn("TOKEN").await, Ok(Turn::Settled)) });
+    let waiting = tokio::spawn(async move { matches!(other.turn("TOKEN").await, Ok(None)) });
     renewal.run().await.1.unwrap();
     assert!(waiting.await.unwrap());
     assert_eq!(account.server.token_requests(), 2);
