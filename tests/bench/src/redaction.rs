@@ -1,6 +1,8 @@
 //! `redact`: how fast an answer is searched for 20 secrets, in pieces as they come from a connection, against a
 //! plain copy of the same pieces; and how long it takes to make ready for that.
 
+use std::time::Instant;
+
 use remit::secrets::{Redacted, Redactor, SecretSet, SecretValue};
 
 use crate::{Effort, figure};
@@ -10,8 +12,8 @@ const SECRETS: usize = 20;
 /// Bytes of a value: those of common tokens.
 const VALUE: usize = 40;
 
-/// Bytes of one text: the largest answer that is read without another setting is 5 MiB.
-const TEXT: usize = 5 << 20;
+/// Bytes of one text: a round takes about a millisecond.
+const TEXT: usize = 512 << 10;
 
 /// The largest TLS record.
 const PIECE: usize = 16 << 10;
@@ -35,7 +37,7 @@ pub(crate) fn measure(effort: Effort) {
     let mut random = Random(0x5EED);
     let values: Vec<_> = (0..SECRETS).map(|_| random.token(VALUE)).collect();
     for count in [1, SECRETS] {
-        let took = fastest(effort.rounds * 10, || redactor(&values[..count]));
+        let took = fastest(effort, || redactor(&values[..count]));
         figure(&format!("redactor_of_{count}"), "value", took * 1e6, "µs", "");
     }
     let ours = redactor(&values);
@@ -70,12 +72,12 @@ pub(crate) fn measure(effort: Effort) {
 
 /// Figures of an ordinary text: the speed, and how many times as long as a copy it takes.
 fn compare(name: &str, redactor: &Redactor, text: &[u8], effort: Effort) {
-    let copy = fastest(effort.rounds, || {
+    let copy = fastest(effort, || {
         let mut copy = Vec::new();
         text.chunks(PIECE).for_each(|piece| copy.extend_from_slice(piece));
         copy
     });
-    let ours = fastest(effort.rounds, || search(redactor, text));
+    let ours = fastest(effort, || search(redactor, text));
     figure(name, "value", megabytes(text) / ours, "MB/s", ">= 200");
     figure(&format!("{name}_to_copy"), "ratio", ours / copy, "x", "");
 }
@@ -83,8 +85,8 @@ fn compare(name: &str, redactor: &Redactor, text: &[u8], effort: Effort) {
 /// Figures of a text that is made to be slow: the speed, and how a byte's share grows when the text is four times
 /// as long.
 fn hostile(name: &str, redactor: &Redactor, text: &[u8], effort: Effort) {
-    let whole = fastest(effort.rounds, || search(redactor, text));
-    let quarter = fastest(effort.rounds, || search(redactor, &text[..text.len() / 4]));
+    let whole = fastest(effort, || search(redactor, text));
+    let quarter = fastest(effort, || search(redactor, &text[..text.len() / 4]));
     figure(name, "value", megabytes(text) / whole, "MB/s", "");
     figure(&format!("{name}_growth"), "ratio", whole / (4.0 * quarter), "x", "linear: about 1");
 }
@@ -101,23 +103,17 @@ fn megabytes(text: &[u8]) -> f64 {
     bytes / 1e6
 }
 
-/// Seconds on a core, in the round that was disturbed least.
-fn fastest<T>(rounds: usize, mut work: impl FnMut() -> T) -> f64 {
-    let times = (0..rounds.max(1)).map(|_| {
-        let begun = seconds_on_core();
+/// Seconds of the fastest round. Rounds are many and shorter than a turn on a processor that is shared, so that
+/// some are not interrupted.
+fn fastest<T>(effort: Effort, mut work: impl FnMut() -> T) -> f64 {
+    let times = (0..effort.rounds * 20).map(|_| {
+        let begun = Instant::now();
         let result = std::hint::black_box(work());
-        let took = seconds_on_core() - begun;
+        let took = begun.elapsed().as_secs_f64();
         drop(result);
         took
     });
     times.fold(f64::INFINITY, f64::min)
-}
-
-/// What this thread has had of a processor: other work on the machine does not count.
-fn seconds_on_core() -> f64 {
-    let spent = std::fs::read_to_string("/proc/thread-self/schedstat").expect("a kernel that counts");
-    let nanoseconds: f64 = spent.split(' ').next().and_then(|word| word.parse().ok()).expect("a number");
-    nanoseconds / 1e9
 }
 
 fn redactor(values: &[Vec<u8>]) -> Redactor {
