@@ -176,8 +176,11 @@ fn percent(text: &[u8], spellings: &mut Spellings<'_>) {
     let component = |byte: &u8| unreserved(byte) || b"!*'()".contains(byte);
     let whole_url = |byte: &u8| component(byte) || b";/?:@&=+$,#".contains(byte);
     let form = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._*".contains(byte);
+    // Python's `quote`, and PHP's `urlencode`.
+    let path = |byte: &u8| unreserved(byte) || *byte == b'/';
+    let words = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._".contains(byte);
     let nothing = |_: &u8| false;
-    let kept: [&dyn Fn(&u8) -> bool; 5] = [&unreserved, &component, &whole_url, &form, &nothing];
+    let kept: [&dyn Fn(&u8) -> bool; 7] = [&unreserved, &component, &whole_url, &form, &path, &words, &nothing];
     for keep in kept {
         if text.iter().all(keep) {
             continue;
