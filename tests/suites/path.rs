@@ -181,7 +181,7 @@ fn an_agent_learns_that_it_may_not_and_not_how_it_could() {
     assert!(refused.contains("HostNotAllowed"), "{refused}");
     // A person is told.
     let ended = remit(home, &["call", "test/probe.fetch", "{\"url\":\"https://files.cdn.example.com/\"}"], "");
-    assert!(ended.stderr.contains("remit grant test/probe http"), "{ended:?}");
+    assert!(ended.stderr.contains("hint: remit approve "), "{ended:?}");
     run(&["revoke", "test/probe", "http"]);
     assert_eq!(call(url), unknown);
     assert_eq!(world.upstream.seen().len(), 1);
