@@ -103,7 +103,7 @@ fn check_request(url: &str, rest: &str, entries: Vec<String>, allow: &[HostPatte
         timeout: None,
     };
     let granted = granted(entries, allow);
-    let secrets = CallSecrets::new(&granted, || panic!("the vault was opened"));
+    let secrets = CallSecrets::new(|_| panic!("the vault was opened"));
     let sender =
         Sender { granted: &granted, secrets: &secrets, deadline: clock::monotonic() + CALL, dry_run: true };
     let mut ledger = Ledger::new(1);
@@ -134,6 +134,7 @@ fn granted(entries: Vec<String>, allow: &[HostPattern]) -> Granted {
         host: entry.name().to_owned(),
         port: entry.port(),
         place: Place::Header("authorization".to_owned()),
+        expires_at: None,
     });
     let mut manifest = MANIFEST.clone();
     manifest.http = Some(Http { allow: entries, own_credentials: false });
@@ -149,7 +150,7 @@ fn granted(entries: Vec<String>, allow: &[HostPattern]) -> Granted {
         installed_at: 0,
         size: 0,
     };
-    decide(&Arc::new(capability), &grants, approval.as_slice(), &Config::default())
+    decide(&Arc::new(capability), &grants, approval.as_slice(), 0, &Config::default())
 }
 
 static MANIFEST: LazyLock<Manifest> = LazyLock::new(|| {

@@ -127,8 +127,7 @@ impl Host {
         let granted = self.rooms.standings.of(&found.entry);
         let input = valid_input(&request.arguments, found.schemas())?;
         let lease = Lease { deadline: begun + granted.budget().time, cancel: cancel.child_token() };
-        let http =
-            Http::new(self.rooms.egress.clone(), &self.rooms.vault, self.rooms.standings.clone(), &granted);
+        let http = Http::new(self.rooms.egress.clone(), &self.rooms.vault, self.rooms.standings.clone(), &granted);
         let call = guest_call(request, input, call_id);
         let finished = self.rooms.runtime.run(GuestCall { granted, call, lease, http, log: Log::default() }).await;
         let reply = trail.follow(finished)?;

@@ -323,7 +323,7 @@ fn an_approval_that_is_taken_back_counts_for_the_next_hop() {
     let disapprove = move |app: &App| {
         app.admin().disapprove(&name(), "API_KEY").expect("taken back");
     };
-    let expire = move |app: &App| app.admin().approve(&name(), &[end.clone()]).expect("declared");
+    let expire = move |app: &App| app.admin().approve(&name(), std::slice::from_ref(&end)).expect("declared");
     let places = [Place::Header("authorization".to_owned())];
     for world in [interrupted(answer, disapprove), interrupted(answer, expire)] {
         let world = world.granted().with_secret(HOST, &places);

@@ -171,8 +171,8 @@ fn fits(text: &str, pattern: &str) -> bool {
 
 /// The last approval id in an output.
 fn approval_id(output: &str) -> Option<String> {
-    let starts = output.char_indices().map(|(at, _)| &output[at..]);
-    starts.filter(|text| fits(text, APPROVAL_ID)).next_back().map(|text| text[..APPROVAL_ID.len()].to_owned())
+    let mut starts = output.char_indices().map(|(at, _)| &output[at..]);
+    starts.rfind(|text| fits(text, APPROVAL_ID)).map(|text| text[..APPROVAL_ID.len()].to_owned())
 }
 
 fn mask(line: &str, pattern: &str, name: &str) -> String {

@@ -3,8 +3,8 @@
 #![expect(clippy::disallowed_methods, reason = "tests start the program, and some measure how long it takes")]
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "what goes wrong in a test ends it")]
 
-mod attacks;
 mod asks;
+mod attacks;
 mod bad_input;
 mod budgets;
 mod cli;

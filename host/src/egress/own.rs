@@ -13,7 +13,8 @@ use url::Url;
 
 use super::response::Received;
 use super::{
-    Answer, Exceptions, Method, Outside, Refusal, Target, Template, approve, dial, exchange, millis, request, resolve,
+    Answer, Exceptions, Method, Outside, Refusal, Target, Template, approve, dial, exchange, millis, request,
+    resolve,
 };
 use crate::audit::RequestRecord;
 use crate::clock;

@@ -4,7 +4,7 @@
 //! A place is suspect when its next bytes begin a spelling: a table of bits says so, which fits the fastest
 //! memory of a processor, and clean text costs nothing else. A suspect is compared by fingerprint, and the
 //! fingerprint of any stretch is the difference of two running sums. So each byte costs a constant, whatever
-//! text it is in: see `docs/design/0008`.
+//! text it is in: see `docs/design/0011`.
 
 use std::cmp::Reverse;
 use std::ops::Range;
