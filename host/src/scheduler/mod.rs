@@ -1,0 +1,4 @@
+//! Schedules: which loops fire when, and that each firing happens once.
+
+pub mod next;
+mod pattern;
