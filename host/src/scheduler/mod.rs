@@ -1,4 +1,6 @@
 //! Schedules: which loops fire when, and that each firing happens once.
 
+pub mod decide;
+pub mod definition;
 pub mod next;
 mod pattern;
