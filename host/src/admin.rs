@@ -3,10 +3,13 @@
 //! Decides what of a person's wish is within what the bytes declare; everything else it hands on. A wish is
 //! done whole or not at all.
 
+mod loops;
+
 use std::sync::Arc;
 
 use crate::audit::{Query, Record};
 use crate::component;
+use crate::config::LoopsConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Approval, Grant, asks, check_approval, check_grant, same_grant};
 use crate::registry::{Artifacts, Capability, CapabilityName, Catalog, Digest, Entry, Snapshot};
@@ -24,6 +27,7 @@ pub struct Admin {
     artifacts: Artifacts,
     catalog: Arc<Catalog>,
     vault: Arc<Vault>,
+    limits: LoopsConfig,
 }
 
 /// A capability that was read, checked and not yet installed: what a person decides about.
@@ -42,8 +46,14 @@ pub struct Offer {
 impl Admin {
     /// The people's door to these rooms.
     #[must_use]
-    pub fn new(store: Arc<Store>, artifacts: Artifacts, catalog: Arc<Catalog>, vault: Arc<Vault>) -> Self {
-        Self { store, artifacts, catalog, vault }
+    pub fn new(
+        store: Arc<Store>,
+        artifacts: Artifacts,
+        catalog: Arc<Catalog>,
+        vault: Arc<Vault>,
+        limits: LoopsConfig,
+    ) -> Self {
+        Self { store, artifacts, catalog, vault, limits }
     }
 
     /// Reads a component and checks every rule, without running it and without changing anything.

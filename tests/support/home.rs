@@ -146,6 +146,7 @@ pub(crate) fn request(tool: &str, arguments: &Value) -> CallRequest {
         arguments: arguments.as_object().cloned().expect("an object"),
         dry_run: false,
         locale: None,
+        run: None,
     }
 }
 

@@ -43,9 +43,9 @@ pub struct Due<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Open {
     /// Runs that will start.
-    pub claimed: usize,
+    pub claimed: u32,
     /// Runs that were started, or wait for an agent, and are not done.
-    pub started: usize,
+    pub started: u32,
 }
 
 /// What becomes of them.

@@ -17,6 +17,12 @@ pub const DEFAULT_WINDOW: Duration = Duration::from_secs(60 * 60);
 pub const WINDOWS: std::ops::RangeInclusive<Duration> =
     Duration::from_secs(10)..=Duration::from_secs(30 * 24 * 60 * 60);
 
+/// The capability that the loops of agents and people belong to.
+#[must_use]
+pub fn official() -> CapabilityName {
+    CapabilityName { publisher: "remit".to_owned(), slug: "loops".to_owned() }
+}
+
 /// An enum of words that are stored and shown.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[doc = $doc:literal])* $variant:ident $word:literal,)* }) => {

@@ -82,6 +82,14 @@ pub enum InvalidSchedule {
     SearchEnded,
 }
 
+impl InvalidSchedule {
+    /// Whether the zone is what is wrong.
+    #[must_use]
+    pub fn is_of_zone(&self) -> bool {
+        matches!(self, Self::Zone { .. })
+    }
+}
+
 impl Timing {
     /// Reads an interval: a number with `s`, `m`, `h` or `d`.
     pub fn interval(text: &str) -> Result<Self, InvalidSchedule> {
