@@ -96,7 +96,9 @@ impl Host {
             }
             _ => None,
         };
-        finish(record, answer, trail, begun, request.run).await.map_err(|failure| Failure { input_schema, ..failure })
+        finish(record, answer, trail, begun, request.run)
+            .await
+            .map_err(|failure| Failure { input_schema, ..failure })
     }
 
     /// What is installed and granted now; read fresh, cheap when nothing changed.

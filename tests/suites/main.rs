@@ -8,6 +8,8 @@ mod budgets;
 mod cli;
 mod github;
 mod http;
+mod loops;
+mod loops_processes;
 mod mcp_http;
 mod mcp_stdio;
 mod path;

@@ -82,6 +82,14 @@ impl Admin {
         self.store.queue_run(&found.id)
     }
 
+    /// One run by its id.
+    pub fn find_run(&self, id: &str) -> Result<Run> {
+        let found = self.store.find_run(id)?;
+        found
+            .map(|(run, _)| run)
+            .ok_or_else(|| Error::new(ErrorKind::LoopNotFound, format!("there is no run `{id}`")))
+    }
+
     /// The last runs of a loop, newest first.
     pub fn history(&self, found: &Loop, limit: usize) -> Result<Vec<Run>> {
         self.store.history(&found.id, limit)

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::*;
 use crate::clock::Clock;
+use crate::config::LoopsConfig;
 use crate::manifest::NamespaceName;
 use crate::policy::Place;
 

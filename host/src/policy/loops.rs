@@ -80,8 +80,7 @@ mod tests {
             (&["every=59s", "max=-1", "max=", "every=", "forever", "max=99999999999"], 20, 300),
         ];
         for (entries, max, seconds) in cases {
-            let grants: Vec<Grant> =
-                entries.iter().map(|entry| grant(Some(entry))).chain([grant(None)]).collect();
+            let grants: Vec<Grant> = entries.iter().map(|entry| grant(Some(entry))).chain([grant(None)]).collect();
             let expected = LoopsGrant { max: *max, min_period: Duration::from_secs(*seconds) };
             assert_eq!(decide(&grants, config), expected, "{entries:?}");
         }
@@ -92,7 +91,19 @@ mod tests {
         for good in ["max=1", "max=0", "every=60s", "every=1d"] {
             assert!(check_entry(good).is_ok(), "{good}");
         }
-        for bad in ["", "max", "max=", "max=x", "max=+1", "every=1s", "every=1000d", "every=1", "Max=1", "a=b", "api.example.com"] {
+        for bad in [
+            "",
+            "max",
+            "max=",
+            "max=x",
+            "max=+1",
+            "every=1s",
+            "every=1000d",
+            "every=1",
+            "Max=1",
+            "a=b",
+            "api.example.com",
+        ] {
             assert!(check_entry(bad).is_err(), "{bad}");
         }
     }

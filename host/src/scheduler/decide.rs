@@ -283,8 +283,7 @@ mod tests {
     /// L-10.
     #[test]
     fn a_search_that_ends_is_told() {
-        let timing =
-            Timing::Cron { pattern: "0 12 30 12 *".to_owned(), timezone: "Pacific/Apia".to_owned() };
+        let timing = Timing::Cron { pattern: "0 12 30 12 *".to_owned(), timezone: "Pacific/Apia".to_owned() };
         let apia = Schedule::new(&timing, 0).unwrap();
         // 2010-12-30 12:00 there.
         let due_at = 1_293_750_000_000 - HOUR;
@@ -298,11 +297,15 @@ mod tests {
         let minute = Duration::from_secs(60);
         let spread = |id: &str, period, seconds| start_at(id, 0, period, Duration::from_secs(seconds)) / 1_000;
         let ids: Vec<String> = (0..1000).map(|id| format!("loop-{id}")).collect();
-        for (period, seconds, most) in [(minute, 10, 6), (minute * 60, 10, 10), (minute * 60, 0, 0), (minute, 3, 3)] {
+        for (period, seconds, most) in
+            [(minute, 10, 6), (minute * 60, 10, 10), (minute * 60, 0, 0), (minute, 3, 3)]
+        {
             let starts: Vec<i64> = ids.iter().map(|id| spread(id, period, seconds)).collect();
             assert_eq!(starts.iter().max(), Some(&most));
             assert_eq!(starts.iter().min(), Some(&0));
-            assert!(starts.iter().filter(|start| **start == 0).count() <= 2 * 1000 / (most as usize + 1).min(1000));
+            assert!(
+                starts.iter().filter(|start| **start == 0).count() <= 2 * 1000 / (most as usize + 1).min(1000)
+            );
         }
         // The same for ever.
         assert_eq!(spread("loop-1", minute * 60, 10), spread("loop-1", minute * 60, 10));

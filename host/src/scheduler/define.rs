@@ -33,15 +33,17 @@ pub(crate) fn check(
     if let Some(problem) = check_name(&definition.name) {
         return Err(invalid(format!("the loop's name: {problem}")));
     }
-    let unusable = |problem: super::next::InvalidSchedule| Error::new(ErrorKind::LoopSchedule, problem.to_string());
+    let unusable =
+        |problem: super::next::InvalidSchedule| Error::new(ErrorKind::LoopSchedule, problem.to_string());
     let schedule = Schedule::new(&definition.timing, now_ms).map_err(unusable)?;
     let next_at = schedule.next(now_ms).map_err(unusable)?;
     let min_period = limits.min_period.max(MIN_PERIOD);
     if schedule.period() < min_period {
         let [is, may] = [schedule.period(), min_period].map(|period| in_largest_unit(period.as_secs()));
         let message = format!("two firings are `{is}` apart, and `{may}` is the least that is granted");
-        return Err(Error::new(ErrorKind::LoopLimit, message)
-            .hint(format!("remit grant {capability} loops every={is}")));
+        return Err(
+            Error::new(ErrorKind::LoopLimit, message).hint(format!("remit grant {capability} loops every={is}"))
+        );
     }
     if !WINDOWS.contains(&definition.window) {
         let [least, most] = [WINDOWS.start(), WINDOWS.end()].map(|window| in_largest_unit(window.as_secs()));
@@ -71,8 +73,9 @@ fn check_task(task: &Task, capability: &CapabilityName, origin: Origin, snapshot
     let known = &entry.capability.manifest.tools[position];
     if origin == Origin::Agent && (!known.expose || known.is_destructive()) {
         let message = format!("an agent's loop cannot call `{tool}`: it may destroy, or agents cannot call it");
-        return Err(Error::new(ErrorKind::NotAllowed, message)
-            .hint("a person can make such a loop: remit loops create"));
+        return Err(
+            Error::new(ErrorKind::NotAllowed, message).hint("a person can make such a loop: remit loops create")
+        );
     }
     entry.schemas[position].check_input(&Value::Object(input.clone())).map_err(|mismatch| {
         let place = if mismatch.path.is_empty() { "the input".to_owned() } else { format!("`{}`", mismatch.path) };

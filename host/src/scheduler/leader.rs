@@ -32,9 +32,7 @@ impl Leader {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(failed(&error)),
         }
-        lock.set_len(0)
-            .and_then(|()| writeln!(lock, "{}", std::process::id()))
-            .map_err(|error| failed(&error))?;
+        lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id())).map_err(|error| failed(&error))?;
         Ok(Some(Self { _lock: lock }))
     }
 }

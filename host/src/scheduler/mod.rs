@@ -22,15 +22,15 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use self::decide::{Decision, Due, decide, start_at};
 pub use self::decide::Open;
+use self::decide::{Decision, Due, decide, start_at};
 pub(crate) use self::define::{Limits, check};
 pub use self::definition::{Definition, Loop, Misfire, Origin, Overlap, Run, RunState, Status, Task, official};
 use self::leader::Leader;
 use self::next::Schedule;
 pub(crate) use self::presets::{presets, timing};
-pub(crate) use self::run::run_end;
 pub use self::run::Ran;
+pub(crate) use self::run::run_end;
 pub use self::thread::Running;
 use self::thread::Wake;
 use crate::call::Host;
@@ -137,7 +137,12 @@ impl Scheduler {
                 return Ok(runs);
             }
             let claimed = store.claim(claims.clone())?;
-            runs += claims.iter().zip(&claimed).filter(|(_, own)| **own).map(|(claim, _)| claim.run.len()).sum::<usize>();
+            runs += claims
+                .iter()
+                .zip(&claimed)
+                .filter(|(_, own)| **own)
+                .map(|(claim, _)| claim.run.len())
+                .sum::<usize>();
             // A claim that another process was faster with is not due any more either.
             if is_all {
                 return Ok(runs);
@@ -169,7 +174,11 @@ impl Scheduler {
             loop_id: of.id.clone(),
             due_at,
             run: run.into_iter().map(start).collect(),
-            skipped: Passed { number: skipped.number, last: skipped.last, reason: "an earlier run was not done".to_owned() },
+            skipped: Passed {
+                number: skipped.number,
+                last: skipped.last,
+                reason: "an earlier run was not done".to_owned(),
+            },
             missed,
             next: next.map_err(|problem| problem.to_string()),
             record,
@@ -196,7 +205,12 @@ impl Scheduler {
 }
 
 fn broken(of: &Loop, due_at: i64, problem: &str) -> Claim {
-    tracing::error!(id = of.id, principal = of.principal(), problem, "a loop is broken: it does not fire any more");
+    tracing::error!(
+        id = of.id,
+        principal = of.principal(),
+        problem,
+        "a loop is broken: it does not fire any more"
+    );
     Claim {
         loop_id: of.id.clone(),
         due_at,

@@ -157,7 +157,8 @@ impl Schedule {
     fn interval(seconds: u64, anchor_ms: i64) -> Result<Self, InvalidSchedule> {
         let period = Duration::from_secs(seconds);
         if !(MIN_PERIOD..=MAX_PERIOD).contains(&period) {
-            let (shortest, longest) = (in_largest_unit(MIN_PERIOD.as_secs()), in_largest_unit(MAX_PERIOD.as_secs()));
+            let (shortest, longest) =
+                (in_largest_unit(MIN_PERIOD.as_secs()), in_largest_unit(MAX_PERIOD.as_secs()));
             let message = format!("an interval is between `{shortest}` and `{longest}`");
             return Err(InvalidSchedule::Interval(message));
         }
@@ -231,12 +232,30 @@ mod tests {
     /// L-12.
     #[test]
     fn zones_are_named_in_full() {
-        for good in ["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "Etc/UTC", "Asia/Calcutta"] {
+        for good in
+            ["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "Etc/UTC", "Asia/Calcutta"]
+        {
             assert!(cron("* * * * *", good).is_ok(), "{good}");
         }
         let bad = [
-            "", "Mars/Olympus", "EST", "CET", "EST5EDT", "GMT", "Z", "utc", "europe/berlin", "EUROPE/BERLIN",
-            "Europe", "Europe/", "Europe/Berlin ", "+01:00", "UTC+1", "local", "../../etc/passwd", "Europe/Berl\u{202e}in",
+            "",
+            "Mars/Olympus",
+            "EST",
+            "CET",
+            "EST5EDT",
+            "GMT",
+            "Z",
+            "utc",
+            "europe/berlin",
+            "EUROPE/BERLIN",
+            "Europe",
+            "Europe/",
+            "Europe/Berlin ",
+            "+01:00",
+            "UTC+1",
+            "local",
+            "../../etc/passwd",
+            "Europe/Berl\u{202e}in",
         ];
         for bad in bad {
             let error = cron("* * * * *", bad).expect_err(bad);
@@ -255,7 +274,21 @@ mod tests {
         for (text, expected) in [("90s", 90), ("15m", 900), ("2h", 7200), ("1d", 86_400), ("060s", 60)] {
             assert_eq!(seconds(text), Some(expected), "{text}");
         }
-        for text in ["", "m", "15", "15 m", "15min", "1.5h", "-1h", "+1h", "1h30m", "15M", "１m", "1w", "99999999999999999999s"] {
+        for text in [
+            "",
+            "m",
+            "15",
+            "15 m",
+            "15min",
+            "1.5h",
+            "-1h",
+            "+1h",
+            "1h30m",
+            "15M",
+            "１m",
+            "1w",
+            "99999999999999999999s",
+        ] {
             assert_eq!(seconds(text), None, "{text}");
         }
         let refused = |text: &str| Schedule::new(&Timing::interval(text).unwrap(), 0).is_err();
@@ -266,8 +299,14 @@ mod tests {
     #[test]
     fn an_interval_counts_from_its_anchor() {
         let schedule = Schedule::new(&Timing::Interval { seconds: 60 }, 1_000).unwrap();
-        let cases =
-            [(1_000, 61_000), (1_001, 61_000), (60_999, 61_000), (61_000, 121_000), (-1, 1_000), (-120_000, -119_000)];
+        let cases = [
+            (1_000, 61_000),
+            (1_001, 61_000),
+            (60_999, 61_000),
+            (61_000, 121_000),
+            (-1, 1_000),
+            (-120_000, -119_000),
+        ];
         for (after, expected) in cases {
             assert_eq!(schedule.next(after), Ok(expected), "{after}");
         }

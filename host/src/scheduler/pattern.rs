@@ -73,10 +73,7 @@ impl Pattern {
             return Err("write the five fields: names such as `@daily` are not understood".to_owned());
         }
         let Ok([minute, hour, day, month, weekday]) = <[&str; 5]>::try_from(fields.as_slice()) else {
-            return Err(format!(
-                "write five fields, `minute hour day month weekday`; this has {}",
-                fields.len()
-            ));
+            return Err(format!("write five fields, `minute hour day month weekday`; this has {}", fields.len()));
         };
         let mut digits = String::new();
         let mut bits = [0; 5];
@@ -153,7 +150,12 @@ impl Field {
         let mut items = Vec::new();
         for item in text.split(',') {
             let Some((first, last, step, digits)) = self.item(item) else {
-                return Err(format!("{}: `{}` is not understood; {}", self.name, visible(item, MAX_SHOWN), self.help()));
+                return Err(format!(
+                    "{}: `{}` is not understood; {}",
+                    self.name,
+                    visible(item, MAX_SHOWN),
+                    self.help()
+                ));
             };
             *bits |= (first..=last).step_by(step as usize).fold(0, |bits, value| bits | 1 << value);
             items.push(digits);
@@ -169,7 +171,9 @@ impl Field {
         };
         let (first, last, mut digits) = match range.split_once('-') {
             // A weekday's 7 is for ranges and people; `*` means each once.
-            None if range == "*" => (self.first, self.last.min(if self.last == 7 { 6 } else { 59 }), "*".to_owned()),
+            None if range == "*" => {
+                (self.first, self.last.min(if self.last == 7 { 6 } else { 59 }), "*".to_owned())
+            }
             None => {
                 let value = self.value(range).filter(|_| step.is_none())?;
                 (value, value, value.to_string())
@@ -266,16 +270,73 @@ mod tests {
         let sixty_one_fields = vec!["*"; 61].join(" ");
         let long = format!("{}0 0 * * *", "0,".repeat(200));
         let bad = [
-            "", " ", "*", "* * * *", "* * * * * *", "0 * * * * *", "0 0 1 1 * 2030", &sixty_one_fields, "@reboot",
-            "@hourly", "@daily", "@every 5m", "@yearly * * * *", "0 0 L * *", "0 0 15W * *", "0 0 LW * *", "0 0 * * 5L", "0 0 * * 1#2",
-            "0 0 ? * *", "0 0 * * ?", "0 0 1 * +MON", "0-60 * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *",
-            "* * 32 * *", "* * * 0 *", "* * * 13 *", "* * * * 8", "*/0 * * * *", "*/60 * * * *", "* */24 * * *",
-            "* * * */13 *", "1/5 * * * *", "/5 * * * *", "*/ * * * *", "*/-5 * * * *", "5-1 * * * *",
-            "22-2 * * * *", "1-2-3 * * * *", "1- * * * *", "-1 * * * *", ", * * * *", "1, * * * *", "1,,2 * * * *",
-            "+1 * * * *", "1.5 * * * *", "a * * * *", "JAN * * * *", "* * * MON *", "* * * * JAN", "* * * 1JAN *",
-            "* * * * MONDAY", "* * * * MO", "0 0 * * mon-", "001 * * * *", "１ * * * *", "*\t*\t*\t*\t*",
-            "* * * *\n*", "* * * * *; rm", "* * * * *\u{202e}", "TZ=UTC * * * * *", "** * * * *", "*-5 * * * *",
-            "H * * * *", "~ * * * *", &long,
+            "",
+            " ",
+            "*",
+            "* * * *",
+            "* * * * * *",
+            "0 * * * * *",
+            "0 0 1 1 * 2030",
+            &sixty_one_fields,
+            "@reboot",
+            "@hourly",
+            "@daily",
+            "@every 5m",
+            "@yearly * * * *",
+            "0 0 L * *",
+            "0 0 15W * *",
+            "0 0 LW * *",
+            "0 0 * * 5L",
+            "0 0 * * 1#2",
+            "0 0 ? * *",
+            "0 0 * * ?",
+            "0 0 1 * +MON",
+            "0-60 * * * *",
+            "60 * * * *",
+            "* 24 * * *",
+            "* * 0 * *",
+            "* * 32 * *",
+            "* * * 0 *",
+            "* * * 13 *",
+            "* * * * 8",
+            "*/0 * * * *",
+            "*/60 * * * *",
+            "* */24 * * *",
+            "* * * */13 *",
+            "1/5 * * * *",
+            "/5 * * * *",
+            "*/ * * * *",
+            "*/-5 * * * *",
+            "5-1 * * * *",
+            "22-2 * * * *",
+            "1-2-3 * * * *",
+            "1- * * * *",
+            "-1 * * * *",
+            ", * * * *",
+            "1, * * * *",
+            "1,,2 * * * *",
+            "+1 * * * *",
+            "1.5 * * * *",
+            "a * * * *",
+            "JAN * * * *",
+            "* * * MON *",
+            "* * * * JAN",
+            "* * * 1JAN *",
+            "* * * * MONDAY",
+            "* * * * MO",
+            "0 0 * * mon-",
+            "001 * * * *",
+            "１ * * * *",
+            "*\t*\t*\t*\t*",
+            "* * * *\n*",
+            "* * * * *; rm",
+            "* * * * *\u{202e}",
+            "TZ=UTC * * * * *",
+            "** * * * *",
+            "*-5 * * * *",
+            "H * * * *",
+            "~ * * * *",
+            &long,
         ];
         for text in bad {
             let problem = digits(text).expect_err(text);

@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::Scheduler;
 use super::decide::ON_TIME;
 use super::definition::{Loop, Origin, Run, RunState, Task};
 use super::next::{Schedule, in_largest_unit};
-use super::Scheduler;
 use crate::answer::{Answer, Content, Reply};
 use crate::audit::{Record, RunEnd, Usage, id};
 use crate::call::{CallRequest, Failure};
@@ -176,7 +176,10 @@ fn permitted(of: &Loop, snapshot: &Snapshot, config: &crate::config::Config) -> 
         let period = Schedule::new(&of.definition.timing, of.anchor_at).map_or(Duration::MAX, |is| is.period());
         if period < grant.min_period {
             let least = in_largest_unit(grant.min_period.as_secs());
-            return Err(Error::new(ErrorKind::LoopLimit, format!("`{name}` is granted a period of `{least}` at least")));
+            return Err(Error::new(
+                ErrorKind::LoopLimit,
+                format!("`{name}` is granted a period of `{least}` at least"),
+            ));
         }
     }
     let Task::Tool { tool, .. } = &of.definition.task else { return Ok(()) };

@@ -70,7 +70,12 @@ impl Scheduler {
                     self.until(&tick)
                 }
                 Err(error) => {
-                    tracing::error!(code = error.kind.code(), detail = error.detail, "schedules stand still: {}", error.message);
+                    tracing::error!(
+                        code = error.kind.code(),
+                        detail = error.detail,
+                        "schedules stand still: {}",
+                        error.message
+                    );
                     ROUND
                 }
             };

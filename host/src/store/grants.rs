@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error as ValueError, StrDeserializer};
 
-use super::{Store, loops};
 use super::failure::damaged;
 use super::installs::{Install, read_pin};
+use super::{Store, loops};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::NamespaceName;
 use crate::policy::{Approval, Grant};

@@ -203,9 +203,8 @@ pub(super) fn sync_presets(connection: &Connection, name: &CapabilityName, now: 
     // One that cannot be read is left out of every snapshot, too.
     let manifest: Option<Manifest> = manifest.and_then(|text| serde_json::from_str(&text).ok());
     let wanted = manifest.as_ref().map(presets).unwrap_or_default();
-    let mut statement = connection.prepare_cached(
-        "SELECT id, name FROM loops WHERE publisher = ?1 AND slug = ?2 AND origin = 'preset'",
-    )?;
+    let mut statement = connection
+        .prepare_cached("SELECT id, name FROM loops WHERE publisher = ?1 AND slug = ?2 AND origin = 'preset'")?;
     let kept: Vec<(String, String)> = statement
         .query_map((&name.publisher, &name.slug), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
@@ -255,9 +254,8 @@ fn put_preset(connection: &Connection, name: &CapabilityName, definition: Defini
 
 /// The loops of a capability that somebody made while it was installed.
 fn count_made(connection: &Connection, capability: &CapabilityName) -> Result<u32> {
-    let mut statement = connection.prepare_cached(
-        "SELECT count(*) FROM loops WHERE publisher = ?1 AND slug = ?2 AND origin <> 'preset'",
-    )?;
+    let mut statement = connection
+        .prepare_cached("SELECT count(*) FROM loops WHERE publisher = ?1 AND slug = ?2 AND origin <> 'preset'")?;
     Ok(statement.query_row((&capability.publisher, &capability.slug), |row| row.get(0))?)
 }
 
@@ -443,4 +441,4 @@ fn milliseconds(duration: Duration) -> i64 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

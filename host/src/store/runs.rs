@@ -20,7 +20,7 @@ const LEASE_MS: i64 = 10 * 60 * 1_000;
 const REPORT_BYTES: usize = 64 * 1024;
 
 const COLUMNS: &str = "runs.id, runs.loop, runs.nominal_at, runs.start_at, runs.manual, runs.state, runs.attempt,
-    runs.started_at, runs.ended_at, runs.call, runs.reason, runs.nothing, runs.report, runs.changes, runs.taken_by,
+    runs.started_at, runs.ended_at, runs.call, runs.reason, runs.is_nothing, runs.report, runs.changes, runs.taken_by,
     runs.lease_until";
 
 /// What an agent reports of a run that it took.
@@ -129,7 +129,8 @@ impl Store {
     /// Runs of processes that are no more. Their calls are marked `aborted`.
     pub(crate) fn orphans(&self) -> Result<Vec<(Run, Loop)>> {
         let owners: Vec<String> = self.read(|connection| {
-            let mut statement = connection.prepare_cached("SELECT DISTINCT process FROM runs WHERE process IS NOT NULL")?;
+            let mut statement =
+                connection.prepare_cached("SELECT DISTINCT process FROM runs WHERE process IS NOT NULL")?;
             Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
         })?;
         let mut orphans = Vec::new();
@@ -150,7 +151,9 @@ impl Store {
         let id = id.to_owned();
         self.write(move |connection| {
             let again = connection
-                .prepare_cached("UPDATE runs SET state = 'claimed', process = NULL WHERE id = ?1 AND state = 'running'")?
+                .prepare_cached(
+                    "UPDATE runs SET state = 'claimed', process = NULL WHERE id = ?1 AND state = 'running'",
+                )?
                 .execute([&id])?;
             Ok(again > 0)
         })
@@ -181,7 +184,7 @@ impl Store {
             let reported = connection
                 .prepare_cached(
                     "UPDATE runs SET state = 'reported', lease_until = NULL, ended_at = ?3, report = ?4,
-                     nothing = nothing OR ?5 WHERE id = ?1 AND state = 'taken' AND taken_by = ?2",
+                     is_nothing = is_nothing OR ?5 WHERE id = ?1 AND state = 'taken' AND taken_by = ?2",
                 )?
                 .execute((&id, &report.principal, now, capped(&report.text), report.is_nothing))?;
             keep_items_of(connection, &id)?;
@@ -193,8 +196,9 @@ impl Store {
     pub(crate) fn end_leases(&self) -> Result<usize> {
         let now = self.now_ms();
         let expired = self.read(|connection| {
-            let mut statement = connection
-                .prepare_cached("SELECT EXISTS (SELECT 1 FROM runs WHERE state = 'taken' AND lease_until <= ?1)")?;
+            let mut statement = connection.prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM runs WHERE state = 'taken' AND lease_until <= ?1)",
+            )?;
             Ok(statement.query_row([now], |row| row.get::<_, bool>(0))?)
         })?;
         if !expired {
@@ -238,8 +242,9 @@ impl Store {
     /// The list that the loop of this run reported last, as JSON.
     pub fn last_items(&self, run_id: &str) -> Result<Option<String>> {
         self.read(|connection| {
-            let mut statement = connection
-                .prepare_cached("SELECT loops.items FROM loops JOIN runs ON runs.loop = loops.id WHERE runs.id = ?1")?;
+            let mut statement = connection.prepare_cached(
+                "SELECT loops.items FROM loops JOIN runs ON runs.loop = loops.id WHERE runs.id = ?1",
+            )?;
             Ok(statement.query_row([run_id], |row| row.get(0)).optional()?.flatten())
         })
     }
@@ -251,7 +256,7 @@ impl Store {
         self.write_async(move |connection| {
             let kept = connection
                 .prepare_cached(
-                    "UPDATE runs SET items = ?2, nothing = ?3 WHERE id = ?1 AND state IN ('running', 'taken')",
+                    "UPDATE runs SET items = ?2, is_nothing = ?3 WHERE id = ?1 AND state IN ('running', 'taken')",
                 )?
                 .execute((&run_id, items, is_nothing))?;
             if kept == 0 {
@@ -359,7 +364,7 @@ pub(super) fn end(connection: &Connection, end: &RunEnd, call: &str, process: &s
     let ended = connection
         .prepare_cached(
             "UPDATE runs SET state = ?2, process = NULL, ended_at = ?3, call = ?4, reason = ?5,
-             nothing = nothing OR ?6, report = ?7 WHERE id = ?1 AND state = 'running' AND process = ?8",
+             is_nothing = is_nothing OR ?6, report = ?7 WHERE id = ?1 AND state = 'running' AND process = ?8",
         )?
         .execute((
             &end.id,

@@ -1,8 +1,8 @@
 //! Cases of schedules: a pattern, a zone and a local time go in; instants come out, or the kind of an error.
 
+use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZoneDatabase;
-use jiff::Timestamp;
 use remit::scheduler::next::{InvalidSchedule, Schedule, Timing};
 use serde::Deserialize;
 use serde_json::Value;
@@ -117,7 +117,10 @@ mod tests {
             let (from, to) = change.split_once(" => ").unwrap_or(("", ""));
             assert!(case.contains(from), "{from}");
             let (passed, failed) = run(&format!("[{}]", case.replace(from, to))).expect("a list");
-            (passed, failed.into_iter().map(|failed| format!("{}: {}", failed.id, failed.found)).collect::<Vec<_>>())
+            (
+                passed,
+                failed.into_iter().map(|failed| format!("{}: {}", failed.id, failed.found)).collect::<Vec<_>>(),
+            )
         };
         assert_eq!(case("\"X\" => \"X\""), (1, vec![]));
         for change in [

@@ -99,6 +99,7 @@ async fn a_record_keeps_everything() {
                 usage,
                 requests: vec![request.clone(), refused.clone()],
                 log: vec!["info: \"a\"\n".to_owned(), "warn: b".to_owned()],
+                run: None,
             })
             .await;
         audit.flush().unwrap();

@@ -1,1 +1,185 @@
-//! Loops as rows.
+//! Claims that count once, and due loops that are found among many.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::clock::Clock;
+use crate::clock::monotonic;
+
+const NOW: i64 = 1_767_600_000_000;
+
+fn store(home: &std::path::Path) -> Arc<Store> {
+    Store::open(home, Arc::new(Clock::manual(Duration::from_millis(NOW.unsigned_abs())))).unwrap()
+}
+
+pub(in crate::store) fn looped(name: &str, next_at: Option<i64>) -> Loop {
+    let timing = Timing::Cron { pattern: "* * * * *".to_owned(), timezone: "UTC".to_owned() };
+    let task = Task::Tool { tool: "acme/weather.look".parse().unwrap(), input: Map::new() };
+    Loop {
+        id: audit::id::new(NOW).unwrap(),
+        capability: "acme/weather".parse().unwrap(),
+        definition: Definition::new(name.to_owned(), timing, task),
+        origin: Origin::Capability,
+        owner: "cli".to_owned(),
+        status: if next_at.is_some() { Status::Active } else { Status::Paused },
+        reason: None,
+        anchor_at: NOW,
+        next_at,
+        last_at: None,
+        missed: 0,
+        skipped: 0,
+        created_at: NOW,
+        changed_at: NOW,
+    }
+}
+
+pub(in crate::store) fn claim(of: &Loop, run: &[i64]) -> Claim {
+    Claim {
+        loop_id: of.id.clone(),
+        due_at: of.next_at.unwrap(),
+        run: run.iter().map(|at| (*at, *at)).collect(),
+        skipped: Passed::default(),
+        missed: Passed::default(),
+        next: Ok(of.next_at.unwrap() + 60_000),
+        record: None,
+    }
+}
+
+#[test]
+fn a_loop_is_kept_as_it_was_made() {
+    let home = tempfile::tempdir().unwrap();
+    let store = store(home.path());
+    let mut made = looped("a", Some(NOW));
+    let input = serde_json::json!({ "place": "Oslo" }).as_object().cloned().unwrap();
+    made.definition = Definition {
+        timing: Timing::Interval { seconds: 90 },
+        task: Task::Tool { tool: "acme/weather.look".parse().unwrap(), input },
+        quiet: true,
+        misfire: Misfire::RunAll,
+        overlap: Overlap::QueueOne,
+        window: Duration::from_secs(10),
+        ..made.definition
+    };
+    store.create_loop(made.clone(), None).unwrap();
+    let prompt = Loop {
+        definition: Definition { task: Task::Prompt("Look.".to_owned()), ..made.definition.clone() },
+        ..looped("b", None)
+    };
+    let prompt = Loop { definition: Definition { name: "b".to_owned(), ..prompt.definition }, ..prompt };
+    store.create_loop(prompt.clone(), None).unwrap();
+    assert_eq!(store.loops(None).unwrap(), [made.clone(), prompt]);
+    assert_eq!(store.find_loop(&made.capability, "a").unwrap(), Some(made));
+}
+
+#[test]
+fn a_capability_makes_as_many_loops_as_it_may() {
+    let home = tempfile::tempdir().unwrap();
+    let store = store(home.path());
+    let code = |result: Result<()>| result.map_or_else(|error| error.kind.code(), |()| "ok");
+    store.create_loop(Loop { origin: Origin::Preset, ..looped("preset", None) }, None).unwrap();
+    assert_eq!(code(store.create_loop(looped("a", None), Some(2))), "ok");
+    assert_eq!(code(store.create_loop(looped("a", None), Some(2))), "loops/already-exists");
+    assert_eq!(code(store.create_loop(looped("b", None), Some(2))), "ok");
+    assert_eq!(code(store.create_loop(looped("c", None), Some(2))), "loops/limit");
+    assert_eq!(code(store.create_loop(looped("c", None), Some(3))), "ok");
+    assert_eq!(store.purge_loops(&"acme/weather".parse().unwrap()).unwrap(), 4);
+}
+
+#[test]
+fn a_firing_is_claimed_by_one_of_two() {
+    let home = tempfile::tempdir().unwrap();
+    let (one, two) = (store(home.path()), store(home.path()));
+    let of = looped("a", Some(NOW));
+    one.create_loop(of.clone(), None).unwrap();
+    // Both decided at the same moment.
+    let claims = || vec![claim(&of, &[NOW])];
+    assert_eq!((one.claim(claims()).unwrap(), two.claim(claims()).unwrap()), (vec![true], vec![false]));
+    let runs = two.history(&of.id, 10).unwrap();
+    assert_eq!((runs.len(), runs[0].nominal_at), (1, NOW));
+    // A schedule that was changed meanwhile is decided about anew.
+    let timed = Timed { anchor_at: NOW, next_at: NOW + 1 };
+    assert!(one.update_loop(&of.id, of.definition.clone(), timed).unwrap());
+    let stale = Claim { due_at: NOW + 60_000, ..claim(&of, &[NOW + 60_000]) };
+    assert_eq!(one.claim(vec![stale]).unwrap(), [false]);
+    assert_eq!(one.history(&of.id, 10).unwrap().len(), 1);
+}
+
+#[test]
+fn a_claim_is_whole_or_not_there() {
+    let home = tempfile::tempdir().unwrap();
+    let store = store(home.path());
+    let of = looped("a", Some(NOW));
+    store.create_loop(of.clone(), None).unwrap();
+    store.claim(vec![claim(&of, &[NOW])]).unwrap();
+    // The row of this firing is there: nothing of the claim is done, the moved schedule neither.
+    let again = Claim { due_at: NOW + 60_000, ..claim(&of, &[NOW + 60_000, NOW]) };
+    assert!(store.claim(vec![again]).is_err());
+    assert_eq!(store.find_loop(&of.capability, "a").unwrap().unwrap().next_at, Some(NOW + 60_000));
+    assert_eq!(store.history(&of.id, 10).unwrap().len(), 1);
+}
+
+#[test]
+fn counters_and_breaks_are_kept() {
+    let home = tempfile::tempdir().unwrap();
+    let store = store(home.path());
+    let of = looped("a", Some(NOW));
+    store.create_loop(of.clone(), None).unwrap();
+    let passed = |number, last| Passed { number, last: Some(last), reason: "why".to_owned() };
+    let claimed = Claim {
+        skipped: passed(2, NOW + 1),
+        missed: passed(3, NOW + 2),
+        next: Err("gone".to_owned()),
+        ..claim(&of, &[])
+    };
+    assert_eq!(store.claim(vec![claimed]).unwrap(), [true]);
+    let found = store.find_loop(&of.capability, "a").unwrap().unwrap();
+    assert_eq!((found.skipped, found.missed, found.status), (2, 3, Status::Broken));
+    assert_eq!((found.reason.as_deref(), found.next_at), (Some("gone"), None));
+    let states: Vec<_> =
+        store.history(&of.id, 10).unwrap().into_iter().map(|run| (run.state.as_str(), run.reason)).collect();
+    assert_eq!(states, [("missed", Some("why".to_owned())), ("skipped", Some("why".to_owned()))]);
+}
+
+/// Ten thousand loops, a few of them due: found by the index, in less than a millisecond.
+#[test]
+fn the_due_ones_are_found_among_ten_thousand() {
+    let home = tempfile::tempdir().unwrap();
+    let store = store(home.path());
+    store
+        .write(|connection| {
+            for index in 0..10_000 {
+                insert(connection, &looped(&format!("n{index}"), Some(NOW + index)))?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    let due = || store.due_loops(NOW + 9, 250).unwrap();
+    assert_eq!(due().len(), 10);
+    let fastest = (0..20)
+        .map(|_| {
+            let begun = monotonic();
+            (due(), store.next_due().unwrap());
+            begun.elapsed()
+        })
+        .min()
+        .unwrap();
+    assert!(fastest < Duration::from_millis(1), "{fastest:?}");
+
+    let plan = |sql: &str| {
+        store
+            .read(|connection| {
+                let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
+                let steps =
+                    statement.query_map([], |row| row.get::<_, String>(3))?.collect::<Result<Vec<_>, _>>()?;
+                Ok(steps.join("; "))
+            })
+            .unwrap()
+    };
+    let chosen = plan("SELECT id FROM loops WHERE next_at IS NOT NULL AND next_at <= 1 ORDER BY next_at LIMIT 2");
+    assert!(chosen.contains("loops_due") && !chosen.contains("TEMP B-TREE"), "{chosen}");
+    let open =
+        plan("SELECT count(*) FROM runs WHERE loop = 'a' AND state IN ('claimed', 'running', 'waiting', 'taken')");
+    assert!(open.contains("runs_open") || open.contains("INDEX"), "{open}");
+    let next = plan("SELECT min(start_at) FROM runs WHERE state = 'claimed'");
+    assert!(next.contains("runs_claimed"), "{next}");
+}

@@ -46,7 +46,7 @@ CREATE TABLE runs (
     ended_at    INTEGER,
     call        TEXT,
     reason      TEXT,
-    nothing     INTEGER NOT NULL DEFAULT 0 CHECK (nothing IN (0, 1)),
+    is_nothing  INTEGER NOT NULL DEFAULT 0 CHECK (is_nothing IN (0, 1)),
     report      TEXT,
     items       TEXT CHECK (items IS NULL OR json_valid(items)),
     changes     INTEGER NOT NULL DEFAULT 0,
