@@ -44,7 +44,7 @@ const NONE: [String; 0] = [];
 
 #[test]
 fn every_file_says_what_it_is_about() {
-    for folder in ["host/src", "guest-sdk", "plugins", "tests", "xtask"] {
+    for folder in ["fuzz", "host/src", "guest-sdk", "plugins", "tests", "xtask"] {
         let silent = offenders(folder, |file, text| {
             let scaffold = file.components().any(|part| part.as_os_str() == "template");
             !scaffold && !text.starts_with("//!")

@@ -7,6 +7,8 @@ use remit::scheduler::next::{InvalidSchedule, Schedule, Timing};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::report::{Failed, Report};
+
 /// One case as a file says it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,27 +30,19 @@ struct Case {
     _other_anchors: Option<String>,
 }
 
-/// A case that failed.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Failed {
-    /// Its id, or its place in the file.
-    pub id: String,
-    /// What the case says.
-    pub expected: String,
-    /// What the host says.
-    pub found: String,
-}
-
-/// Runs all cases of a file's text. Gives how many passed, and those that failed.
+/// Runs all cases of a file's text.
 ///
 /// # Errors
-/// When the text is not a JSON list.
-pub fn run(text: &str) -> Result<(usize, Vec<Failed>), String> {
-    let cases: Vec<Value> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+/// When the text is no list of cases, or an empty one.
+pub fn run(cases: &str) -> Result<Report, String> {
+    let cases: Vec<Value> = serde_json::from_str(cases).map_err(|error| format!("no list of cases: {error}"))?;
+    if cases.is_empty() {
+        return Err("the list has no cases".to_owned());
+    }
     let count = cases.len();
     let failed: Vec<Failed> =
         cases.into_iter().enumerate().filter_map(|(index, case)| check(index, case).err()).collect();
-    Ok((count - failed.len(), failed))
+    Ok(Report { passed: count - failed.len(), failed })
 }
 
 fn check(index: usize, value: Value) -> Result<(), Failed> {
@@ -105,9 +99,10 @@ mod tests {
 
     #[test]
     fn every_case_passes() {
-        let (passed, failed) = run(include_str!("../../data/schedules.json")).expect("a list");
-        assert_eq!(failed, []);
-        assert!(passed >= 20, "{passed}");
+        let report = run(include_str!("../../data/schedules.json")).expect("a list");
+        let failed: Vec<String> = report.failed.iter().map(Failed::to_string).collect();
+        assert_eq!(failed, [""; 0]);
+        assert!(report.passed >= 20, "{}", report.passed);
     }
 
     #[test]
@@ -116,13 +111,10 @@ mod tests {
             let case = r#"{"id":"X","cron":"0 8 * * *","tz":"UTC","after_local":"2026-01-01T00:00:00","expect_utc":["2026-01-01T08:00:00Z"],"error":null,"why":""}"#;
             let (from, to) = change.split_once(" => ").unwrap_or(("", ""));
             assert!(case.contains(from), "{from}");
-            let (passed, failed) = run(&format!("[{}]", case.replace(from, to))).expect("a list");
-            (
-                passed,
-                failed.into_iter().map(|failed| format!("{}: {}", failed.id, failed.found)).collect::<Vec<_>>(),
-            )
+            let report = run(&format!("[{}]", case.replace(from, to))).expect("a list");
+            (report.passed, report.failed.len())
         };
-        assert_eq!(case("\"X\" => \"X\""), (1, vec![]));
+        assert_eq!(case("\"X\" => \"X\""), (1, 0));
         for change in [
             "08:00:00Z => 08:00:01Z",
             r#""error":null => "error":"search_limit""#,
@@ -134,9 +126,8 @@ mod tests {
             "0 8 * * * => 0 8 * * * *",
             "2026-01-01T00 => 2026-13-01T00",
         ] {
-            let (passed, failed) = case(change);
-            assert_eq!((passed, failed.len()), (0, 1), "{change}");
+            assert_eq!(case(change), (0, 1), "{change}");
         }
-        assert!(run("{}").is_err());
+        assert!(run("{}").is_err() && run("[]").is_err());
     }
 }

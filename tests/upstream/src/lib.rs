@@ -2,11 +2,12 @@
 //!
 //! It has a certificate authority of its own, answers for any names it is given, and remembers what it
 //! was asked. Tests and the demo point the host at it with the operator's `connect` and `ca` settings,
-//! the same that self-hosted APIs need.
+//! the same that self-hosted APIs need. `script` is the one that misbehaves.
 
 #![expect(clippy::expect_used, reason = "an upstream that does not start is a broken test")]
 
 pub mod github;
+pub mod script;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
