@@ -272,6 +272,7 @@ mod tests {
             ("[runtime]\ncalls = 0\n", "line 2: `runtime.calls` must be between 1 and 4096", None),
             ("[http]\n\nredirects = 21\n", "line 3: `http.redirects` must be between 0 and 20", None),
             ("[ceilings]\nmemory-mib = 5000\n", "line 2: `ceilings.memory-mib` must be between 1 and 4096", None),
+            ("[loops]\nmin-period-s = 59\n", "line 2: `loops.min-period-s` must be between 60 and 31622400", None),
             (
                 "[ceilings]\nfuel = 10\n[defaults]\nfuel = 11\n",
                 "line 4: `defaults.fuel` is above `ceilings.fuel`",

@@ -213,5 +213,7 @@ mod tests {
         );
         assert_eq!(to_revoke("http", &[]).ok().as_deref().map(words), Some(vec!["http".to_owned()]));
         assert!(to_revoke("entities", &entries).is_err());
+        let entries = ["max=5".to_owned()];
+        assert_eq!(to_revoke("loops", &entries).ok().as_deref().map(words), Some(vec!["loops:max=5".to_owned()]));
     }
 }

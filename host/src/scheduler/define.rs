@@ -68,7 +68,8 @@ fn check_task(task: &Task, capability: &CapabilityName, origin: Origin, snapshot
     let position =
         entry.and_then(|entry| entry.capability.manifest.tools.iter().position(|known| known.name == tool.tool));
     let (Some(entry), Some(position)) = (entry, position) else {
-        return Err(Error::new(ErrorKind::UnknownTool, format!("no installed capability has the tool `{tool}`")));
+        return Err(Error::new(ErrorKind::UnknownTool, format!("no installed capability has the tool `{tool}`"))
+            .hint("remit list shows what is installed"));
     };
     let known = &entry.capability.manifest.tools[position];
     if origin == Origin::Agent && (!known.expose || known.is_destructive()) {

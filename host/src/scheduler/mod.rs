@@ -30,6 +30,8 @@ use self::leader::Leader;
 use self::next::Schedule;
 pub(crate) use self::presets::{presets, timing};
 pub use self::run::Ran;
+#[cfg(test)]
+pub(crate) use self::run::record_of;
 pub(crate) use self::run::run_end;
 pub use self::thread::Running;
 use self::thread::Wake;

@@ -244,7 +244,7 @@ fn report(answer: &Answer) -> Option<String> {
 }
 
 /// The record of a firing that did not become a call.
-pub(super) fn record_of(of: &Loop, kind: ErrorKind, detail: &str, now_ms: i64) -> Result<Record> {
+pub(crate) fn record_of(of: &Loop, kind: ErrorKind, detail: &str, now_ms: i64) -> Result<Record> {
     let (capability, tool) = match &of.definition.task {
         Task::Tool { tool, .. } => (tool.capability.to_string(), tool.tool.clone()),
         Task::Prompt(_) => (of.capability.to_string(), "prompt".to_owned()),

@@ -23,6 +23,9 @@ pub(super) const COLUMNS: &str = "loops.id, loops.publisher, loops.slug, loops.n
     loops.reason, loops.anchor_at, loops.next_at, loops.last_at, loops.missed, loops.skipped, loops.created_at,
     loops.changed_at";
 
+/// The owner of presets.
+const MANIFEST: &str = "manifest";
+
 /// How many columns these are.
 pub(super) const COLUMN_COUNT: usize = 21;
 
@@ -219,37 +222,49 @@ pub(super) fn sync_presets(connection: &Connection, name: &CapabilityName, now: 
 
 fn put_preset(connection: &Connection, name: &CapabilityName, definition: Definition, now: i64) -> Result<()> {
     let next = Schedule::new(&definition.timing, now).and_then(|schedule| schedule.next(now));
-    match find(connection, name, &definition.name)? {
-        // Nothing of it changed: it goes on counting from where it counts.
-        Some(there) if there.origin == Origin::Preset && there.definition == definition => Ok(()),
-        Some(there) => {
-            // What the capability made under this name gives way to what its publisher wrote.
-            connection
-                .prepare_cached("UPDATE loops SET origin = 'preset', owner = 'manifest' WHERE id = ?1")?
-                .execute([&there.id])?;
-            let next_at = next.unwrap_or(now);
-            redefine(connection, &there.id, &definition, Timed { anchor_at: now, next_at }, now).map(drop)
-        }
-        None => insert(
-            connection,
-            &Loop {
-                id: audit::id::new(now)?,
-                capability: name.clone(),
-                definition,
-                origin: Origin::Preset,
-                owner: "manifest".to_owned(),
-                status: if next.is_ok() { Status::Active } else { Status::Broken },
-                reason: next.as_ref().err().map(ToString::to_string),
-                anchor_at: now,
-                next_at: next.ok(),
-                last_at: None,
-                missed: 0,
-                skipped: 0,
-                created_at: now,
-                changed_at: now,
-            },
-        ),
+    let next = next.map_err(|problem| problem.to_string());
+    let Some(there) = find(connection, name, &definition.name)? else {
+        let made = Loop {
+            id: audit::id::new(now)?,
+            capability: name.clone(),
+            definition,
+            origin: Origin::Preset,
+            owner: MANIFEST.to_owned(),
+            status: if next.is_ok() { Status::Active } else { Status::Broken },
+            reason: next.as_ref().err().cloned(),
+            anchor_at: now,
+            next_at: next.ok(),
+            last_at: None,
+            missed: 0,
+            skipped: 0,
+            created_at: now,
+            changed_at: now,
+        };
+        return insert(connection, &made);
+    };
+    if there.origin == Origin::Preset && there.definition == definition {
+        return Ok(());
     }
+    // What the capability made under this name gives way to what its publisher wrote.
+    connection
+        .prepare_cached("UPDATE loops SET origin = 'preset', owner = ?2 WHERE id = ?1")?
+        .execute((&there.id, MANIFEST))?;
+    let timed = match (there.next_at, &next) {
+        // The same schedule goes on counting from where it counts.
+        (Some(next_at), _) if there.definition.timing == definition.timing => {
+            Timed { anchor_at: there.anchor_at, next_at }
+        }
+        (_, next) => Timed { anchor_at: now, next_at: next.as_ref().copied().unwrap_or(i64::MAX) },
+    };
+    redefine(connection, &there.id, &definition, timed, now)?;
+    if let Err(reason) = next {
+        connection
+            .prepare_cached(
+                "UPDATE loops SET status = 'broken', next_at = NULL, reason = ?2 WHERE id = ?1 AND status = 'active'",
+            )?
+            .execute((&there.id, reason))?;
+    }
+    Ok(())
 }
 
 /// The loops of a capability that somebody made while it was installed.

@@ -292,7 +292,8 @@ pub(super) fn open(connection: &Connection, loop_id: &str) -> Result<Open> {
     Ok(statement.query_row([loop_id], |row| Ok(Open { claimed: row.get(0)?, started: row.get(1)? }))?)
 }
 
-/// Inserts a run that will start, and gives its id.
+/// Inserts a run that will start, and gives its id. A firing that has a row already stays what it is: the clock,
+/// or the schedule, was set back, and nothing runs twice.
 pub(super) fn insert_claimed(
     connection: &Connection,
     loop_id: &str,
@@ -303,7 +304,8 @@ pub(super) fn insert_claimed(
     let id = audit::id::new(now)?;
     connection
         .prepare_cached(
-            "INSERT INTO runs (id, loop, nominal_at, start_at, manual, state) VALUES (?1, ?2, ?3, ?4, 0, 'claimed')",
+            "INSERT INTO runs (id, loop, nominal_at, start_at, manual, state)
+             VALUES (?1, ?2, ?3, ?4, 0, 'claimed') ON CONFLICT (loop, nominal_at) DO NOTHING",
         )?
         .execute((&id, loop_id, nominal_at, start_at))?;
     Ok(id)

@@ -105,17 +105,60 @@ fn a_firing_is_claimed_by_one_of_two() {
 }
 
 #[test]
-fn a_claim_is_whole_or_not_there() {
+fn a_firing_that_has_a_row_is_not_run_again() {
     let home = tempfile::tempdir().unwrap();
     let store = store(home.path());
     let of = looped("a", Some(NOW));
     store.create_loop(of.clone(), None).unwrap();
     store.claim(vec![claim(&of, &[NOW])]).unwrap();
-    // The row of this firing is there: nothing of the claim is done, the moved schedule neither.
-    let again = Claim { due_at: NOW + 60_000, ..claim(&of, &[NOW + 60_000, NOW]) };
-    assert!(store.claim(vec![again]).is_err());
-    assert_eq!(store.find_loop(&of.capability, "a").unwrap().unwrap().next_at, Some(NOW + 60_000));
-    assert_eq!(store.history(&of.id, 10).unwrap().len(), 1);
+    // The schedule is set back: the same firing is due again, with one that is new.
+    store.update_loop(&of.id, of.definition.clone(), Timed { anchor_at: NOW, next_at: NOW }).unwrap();
+    assert_eq!(store.claim(vec![claim(&of, &[NOW, NOW + 1])]).unwrap(), [true]);
+    let runs = store.history(&of.id, 10).unwrap();
+    assert_eq!(runs.iter().map(|run| run.nominal_at).collect::<Vec<_>>(), [NOW + 1, NOW]);
+}
+
+#[test]
+fn a_claim_is_whole_or_not_there() {
+    let home = tempfile::tempdir().unwrap();
+    let store = store(home.path());
+    let of = looped("a", Some(NOW));
+    store.create_loop(of.clone(), None).unwrap();
+    let record = crate::scheduler::record_of(&of, ErrorKind::LoopMissed, "why", NOW).unwrap();
+    // The database refuses such a record.
+    let broken = Record { outcome: audit::RUNNING.to_owned(), ..record.clone() };
+    assert!(store.claim(vec![Claim { record: Some(broken), ..claim(&of, &[NOW]) }]).is_err());
+    assert_eq!(store.find_loop(&of.capability, "a").unwrap().unwrap().next_at, Some(NOW));
+    assert_eq!(store.history(&of.id, 10).unwrap(), []);
+    store.claim(vec![Claim { record: Some(record), ..claim(&of, &[NOW]) }]).unwrap();
+    let records = store.records(&crate::audit::Query { limit: 9, ..Default::default() }).unwrap();
+    assert_eq!((records.len(), store.history(&of.id, 10).unwrap().len()), (1, 1));
+}
+
+/// Presets follow the install and the grant in the same transaction, by whatever way those change.
+#[test]
+fn presets_keep_counting_unless_their_schedule_changes() {
+    let home = tempfile::tempdir().unwrap();
+    let clock = Arc::new(Clock::manual(Duration::from_millis(NOW.unsigned_abs())));
+    let store = Store::open(home.path(), Arc::clone(&clock)).unwrap();
+    let install = |version: &str, expression: &str, prompt: &str| {
+        let mut capability = crate::store::tests::capability("weather", version, version.as_bytes());
+        let loops = serde_json::json!([{ "name": "a", "scheduleType": "interval",
+            "scheduleExpression": expression, "prompt": prompt }]);
+        capability.manifest.uses = vec![NamespaceName::Loops];
+        capability.manifest.loops = serde_json::from_value(loops).unwrap();
+        let grant = crate::policy::Grant { namespace: NamespaceName::Loops, entry: None };
+        store.put_install(&capability, &[grant]).unwrap();
+        store.find_loop(&capability.name, "a").unwrap().unwrap()
+    };
+    let first = install("1.0.0", "1h", "Look.");
+    assert_eq!((first.origin, first.next_at), (Origin::Preset, Some(NOW + 3_600_000)));
+    clock.advance(Duration::from_secs(600));
+    let second = install("1.1.0", "1h", "Look again.");
+    assert_eq!((&second.id, second.anchor_at, second.next_at), (&first.id, NOW, first.next_at));
+    assert_eq!(second.definition.task, Task::Prompt("Look again.".to_owned()));
+    let third = install("1.2.0", "2h", "Look again.");
+    assert_eq!((third.anchor_at, third.next_at), (NOW + 600_000, Some(NOW + 600_000 + 7_200_000)));
 }
 
 #[test]
