@@ -58,8 +58,7 @@ impl Admin {
     /// Lets a loop fire again, at its next time from now on. Gives that time.
     pub fn resume_loop(&self, found: &Loop) -> Result<i64> {
         let next_at = Schedule::new(&found.definition.timing, found.anchor_at)
-            .and_then(|schedule| schedule.next(self.store.now_ms()))
-            .map_err(|problem| Error::new(ErrorKind::LoopSchedule, problem.to_string()))?;
+            .and_then(|schedule| schedule.next(self.store.now_ms()))?;
         expect(self.store.resume_loop(&found.id, next_at)?, found)?;
         Ok(next_at)
     }

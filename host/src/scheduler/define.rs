@@ -33,10 +33,8 @@ pub(crate) fn check(
     if let Some(problem) = check_name(&definition.name) {
         return Err(invalid(format!("the loop's name: {problem}")));
     }
-    let unusable =
-        |problem: super::next::InvalidSchedule| Error::new(ErrorKind::LoopSchedule, problem.to_string());
-    let schedule = Schedule::new(&definition.timing, now_ms).map_err(unusable)?;
-    let next_at = schedule.next(now_ms).map_err(unusable)?;
+    let schedule = Schedule::new(&definition.timing, now_ms)?;
+    let next_at = schedule.next(now_ms)?;
     let min_period = limits.min_period.max(MIN_PERIOD);
     if schedule.period() < min_period {
         let [is, may] = [schedule.period(), min_period].map(|period| in_largest_unit(period.as_secs()));

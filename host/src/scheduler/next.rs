@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 use super::pattern::Pattern;
+use crate::error::{Error, ErrorKind};
 use crate::manifest::visible;
 
 /// No two firings of a loop are closer, whatever is granted. The pattern's finest unit is the minute.
@@ -80,6 +81,12 @@ pub enum InvalidSchedule {
     /// No next firing was found.
     #[error("no next firing can be found")]
     SearchEnded,
+}
+
+impl From<InvalidSchedule> for Error {
+    fn from(problem: InvalidSchedule) -> Self {
+        Self::new(ErrorKind::LoopSchedule, problem.to_string())
+    }
 }
 
 impl InvalidSchedule {

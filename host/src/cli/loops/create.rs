@@ -10,7 +10,7 @@ use super::super::{Context, figures};
 use super::describe::loop_value;
 use crate::error::{Error, ErrorKind, Result};
 use crate::registry::ToolName;
-use crate::scheduler::next::{InvalidSchedule, Timing};
+use crate::scheduler::next::Timing;
 use crate::scheduler::{Definition, Misfire, Overlap, Task};
 
 /// Make a loop of your own: it calls any installed tool, or asks an agent
@@ -76,19 +76,19 @@ pub(super) fn run(args: CreateArgs, context: &Context) -> Result<()> {
 fn definition(args: CreateArgs) -> Result<Definition> {
     let timing = match (args.cron, args.every) {
         (Some(pattern), _) => Timing::Cron { pattern, timezone: args.timezone.unwrap_or_else(local_zone) },
-        (None, every) => Timing::interval(&every.unwrap_or_default()).map_err(unusable)?,
+        (None, every) => Timing::interval(&every.unwrap_or_default())?,
     };
     let task = match (args.tool, args.prompt) {
         (Some(tool), _) => Task::Tool { tool, input: args.input.as_deref().map_or(Ok(Map::new()), read_object)? },
         (None, prompt) => Task::Prompt(prompt.unwrap_or_default()),
     };
+    let misfire = rule(&args.misfire, Misfire::ALL, Misfire::as_str)?;
+    let overlap = rule(&args.overlap, Overlap::ALL, Overlap::as_str)?;
     Ok(Definition {
         quiet: args.silent,
-        misfire: Misfire::from_word(&args.misfire)
-            .ok_or_else(|| no_rule(&args.misfire, words(Misfire::ALL, Misfire::as_str)))?,
-        overlap: Overlap::from_word(&args.overlap)
-            .ok_or_else(|| no_rule(&args.overlap, words(Overlap::ALL, Overlap::as_str)))?,
-        window: match Timing::interval(&args.window).map_err(unusable)? {
+        misfire,
+        overlap,
+        window: match Timing::interval(&args.window)? {
             Timing::Interval { seconds } => Duration::from_secs(seconds),
             Timing::Cron { .. } => return Err(Error::internal("an interval is no pattern")),
         },
@@ -106,14 +106,11 @@ fn read_object(text: &str) -> Result<Map<String, Value>> {
         .map_err(|error| Error::new(ErrorKind::Usage, "the input is not a JSON object").detail(error))
 }
 
-fn unusable(problem: InvalidSchedule) -> Error {
-    Error::new(ErrorKind::LoopSchedule, problem.to_string())
-}
-
-fn words<T: Copy>(all: &[T], word: fn(T) -> &'static str) -> String {
-    all.iter().map(|&one| format!("`{}`", word(one))).collect::<Vec<_>>().join(", ")
-}
-
-fn no_rule(word: &str, known: String) -> Error {
-    Error::new(ErrorKind::Usage, format!("there is no rule `{word}`")).hint(format!("the rules are {known}"))
+/// The rule of this word.
+fn rule<T: Copy>(word: &str, all: &[T], as_str: fn(T) -> &'static str) -> Result<T> {
+    all.iter().copied().find(|&rule| as_str(rule) == word).ok_or_else(|| {
+        let known: Vec<_> = all.iter().map(|&rule| format!("`{}`", as_str(rule))).collect();
+        Error::new(ErrorKind::Usage, format!("there is no rule `{word}`"))
+            .hint(format!("the rules are {}", known.join(", ")))
+    })
 }

@@ -28,7 +28,7 @@ pub(super) struct LoopsArgs {
 enum LoopsCommand {
     List(list::ListArgs),
     Show(show::ShowArgs),
-    Create(create::CreateArgs),
+    Create(Box<create::CreateArgs>),
     Run(run::RunArgs),
     Pause(switch::PauseArgs),
     Resume(switch::ResumeArgs),
@@ -51,7 +51,7 @@ pub(super) fn run(args: LoopsArgs, context: &Context) -> Result<()> {
     match args.command {
         LoopsCommand::List(args) => list::run(&args, context),
         LoopsCommand::Show(args) => show::run(&args, context),
-        LoopsCommand::Create(args) => create::run(args, context),
+        LoopsCommand::Create(args) => create::run(*args, context),
         LoopsCommand::Run(args) => run::run(&args, context),
         LoopsCommand::Pause(args) => switch::pause(&args, context),
         LoopsCommand::Resume(args) => switch::resume(&args, context),

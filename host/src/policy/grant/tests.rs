@@ -131,7 +131,8 @@ fn loops_are_declared_granted_and_limited() {
         grant.map(|grant| (grant.max, grant.min_period.as_secs()))
     };
     let declared = json!({ "uses": ["loops"] });
-    let cases: &[(&Value, &[&str], Option<(u32, u64)>)] = &[
+    type Case<'a> = (&'a Value, &'a [&'a str], Option<(u32, u64)>);
+    let cases: &[Case<'_>] = &[
         (&declared, &[], None),
         (&declared, &["loops:max=5"], None),
         (&declared, &["loops"], Some((20, 60))),
