@@ -15,7 +15,7 @@ use remit::scheduler::{Definition, Loop, Run, Task};
 use remit_upstream::{Answer, Gate};
 use serde_json::json;
 
-use crate::support::home::{built, program, renamed};
+use crate::support::home::{built, program, remit, renamed};
 use crate::support::world::{HOST, World};
 
 const MINUTE: u64 = 60;
@@ -233,4 +233,20 @@ fn a_server_that_is_asked_to_end_lets_runs_end() {
     gate.open();
     assert!(server.0.wait().expect("it ends").success());
     assert_eq!(scene.told(&reads), (Some(("done", 1)), 1));
+}
+
+/// A person's run beside a server that may take it first: one run either way, and the person sees its end.
+#[test]
+fn a_person_and_a_server_do_not_run_it_twice() {
+    let gate = Gate::closed();
+    let scene = Scene::new(STILL, 0, &gate);
+    let watch = scene.due("watch", "change", -240);
+    let server = Server::start(scene.home());
+    wait_until(|| server.leads(scene.home()), || "no leader".to_owned());
+    for runs in 1..=5 {
+        let ended = remit(scene.home(), &["loops", "run", "remit/loops", "watch", "--json"], "");
+        assert_eq!((ended.exit, ended.json()["state"].as_str()), (Some(0), Some("done")), "{ended:?}");
+        assert_eq!(scene.runs(&watch).len(), runs);
+        assert_eq!(scene.world.upstream.seen().len(), runs, "one request a run");
+    }
 }
