@@ -138,7 +138,7 @@ const STILL: &str = "[loops]\njitter-s = 0\n";
 fn killed_before_the_claim() {
     let gate = Gate::closed();
     let scene = Scene::new(STILL, 0, &gate);
-    let watch = scene.due("watch", "fetch", -4);
+    let watch = scene.due("watch", "fetch", -7);
     let first = Server::start(scene.home());
     wait_until(|| first.leads(scene.home()), || "no leader".to_owned());
     first.kill();

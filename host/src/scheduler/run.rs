@@ -44,10 +44,7 @@ impl Scheduler {
     pub async fn run_now(&self, run_id: &str) -> Result<Ran> {
         let store = &self.shared.store;
         let now = store.now_ms();
-        let startable = store.startable(now, usize::MAX)?;
-        let Some((run, of)) = startable.into_iter().find(|(run, _)| run.id == run_id) else {
-            return Ok(Ran::Later);
-        };
+        let Some((run, of)) = store.startable_run(now, run_id)? else { return Ok(Ran::Later) };
         let (tool, input) = match self.admitted(&run, &of)? {
             Admitted::No(error) => return Ok(Ran::Refused(error)),
             Admitted::Prompt => return Ok(if store.offer_run(run_id)? { Ran::Waiting } else { Ran::Later }),

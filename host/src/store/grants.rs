@@ -9,7 +9,7 @@ use serde::de::value::{Error as ValueError, StrDeserializer};
 
 use super::failure::damaged;
 use super::installs::{Install, read_pin};
-use super::{Store, loops};
+use super::{Store, presets};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::NamespaceName;
 use crate::policy::{Approval, Grant};
@@ -23,7 +23,7 @@ impl Store {
         self.write(move |connection| {
             refuse_changed_pin(connection, &name, &digest)?;
             insert(connection, &name, &digest, &grants)?;
-            loops::sync_presets(connection, &name, now)
+            presets::sync(connection, &name, now)
         })
     }
 
@@ -42,7 +42,7 @@ impl Store {
                 removed +=
                     delete.execute((&name.publisher, &name.slug, grant.namespace.as_str(), &grant.entry))?;
             }
-            loops::sync_presets(connection, &name, now)?;
+            presets::sync(connection, &name, now)?;
             Ok(removed)
         })
     }

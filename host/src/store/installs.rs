@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use semver::Version;
 
 use super::failure::damaged;
-use super::{Store, count, grants, loops, read_count, read_generation};
+use super::{Store, count, grants, presets, read_count, read_generation};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Approval, Grant};
 use crate::registry::{Capability, CapabilityName, Digest};
@@ -84,7 +84,7 @@ impl Store {
                     ))?;
             }
             grants::insert(connection, &name, &digest, &grants)?;
-            loops::sync_presets(connection, &name, now)
+            presets::sync(connection, &name, now)
         })
     }
 
@@ -94,7 +94,7 @@ impl Store {
         self.write(move |connection| {
             let pin = read_pin(connection, &name)?;
             delete(connection, &name)?;
-            loops::sync_presets(connection, &name, now)?;
+            presets::sync(connection, &name, now)?;
             Ok(pin.map(|(_, digest)| digest))
         })
     }

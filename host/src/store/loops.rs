@@ -4,27 +4,23 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::failure::damaged;
 use super::{Store, calls, count, read_count, runs};
-use crate::audit::{self, Record};
+use crate::audit::Record;
 use crate::error::{Error, ErrorKind, Result};
-use crate::manifest::{Manifest, NamespaceName};
 use crate::registry::CapabilityName;
-use crate::scheduler::next::{Schedule, Timing};
-use crate::scheduler::{Definition, Loop, Misfire, Open, Origin, Overlap, Status, Task, presets};
+use crate::scheduler::next::Timing;
+use crate::scheduler::{Definition, Loop, Misfire, Open, Origin, Overlap, Status, Task};
 
 /// The columns of [`read_loop`], in its order.
 pub(super) const COLUMNS: &str = "loops.id, loops.publisher, loops.slug, loops.name, loops.origin, loops.owner,
     loops.schedule, loops.task, loops.quiet, loops.misfire, loops.overlap, loops.window_ms, loops.status,
     loops.reason, loops.anchor_at, loops.next_at, loops.last_at, loops.missed, loops.skipped, loops.created_at,
     loops.changed_at";
-
-/// The owner of presets.
-const MANIFEST: &str = "manifest";
 
 /// How many columns these are.
 pub(super) const COLUMN_COUNT: usize = 21;
@@ -191,82 +187,6 @@ impl Store {
     }
 }
 
-/// Makes the presets of a capability those of its manifest while `loops` is granted, and none otherwise. Called
-/// in every transaction that changes an install or a grant, so that no preset fires that should not.
-///
-/// By name a preset stays the one it was: it keeps its history and its pause.
-pub(super) fn sync_presets(connection: &Connection, name: &CapabilityName, now: i64) -> Result<()> {
-    let manifest: Option<String> = connection
-        .prepare_cached(
-            "SELECT manifest FROM installs WHERE publisher = ?1 AND slug = ?2 AND EXISTS (SELECT 1 FROM grants
-             WHERE grants.publisher = ?1 AND grants.slug = ?2 AND namespace = ?3 AND entry = '')",
-        )?
-        .query_row((&name.publisher, &name.slug, NamespaceName::Loops.as_str()), |row| row.get(0))
-        .optional()?;
-    // One that cannot be read is left out of every snapshot, too.
-    let manifest: Option<Manifest> = manifest.and_then(|text| serde_json::from_str(&text).ok());
-    let wanted = manifest.as_ref().map(presets).unwrap_or_default();
-    let mut statement = connection
-        .prepare_cached("SELECT id, name FROM loops WHERE publisher = ?1 AND slug = ?2 AND origin = 'preset'")?;
-    let kept: Vec<(String, String)> = statement
-        .query_map((&name.publisher, &name.slug), |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
-    for (id, _) in kept.iter().filter(|(_, kept)| !wanted.iter().any(|wanted| wanted.name == *kept)) {
-        connection.prepare_cached("DELETE FROM loops WHERE id = ?1")?.execute([id])?;
-    }
-    for definition in wanted {
-        put_preset(connection, name, definition, now)?;
-    }
-    Ok(())
-}
-
-fn put_preset(connection: &Connection, name: &CapabilityName, definition: Definition, now: i64) -> Result<()> {
-    let next = Schedule::new(&definition.timing, now).and_then(|schedule| schedule.next(now));
-    let next = next.map_err(|problem| problem.to_string());
-    let Some(there) = find(connection, name, &definition.name)? else {
-        let made = Loop {
-            id: audit::id::new(now)?,
-            capability: name.clone(),
-            definition,
-            origin: Origin::Preset,
-            owner: MANIFEST.to_owned(),
-            status: if next.is_ok() { Status::Active } else { Status::Broken },
-            reason: next.as_ref().err().cloned(),
-            anchor_at: now,
-            next_at: next.ok(),
-            last_at: None,
-            missed: 0,
-            skipped: 0,
-            created_at: now,
-            changed_at: now,
-        };
-        return insert(connection, &made);
-    };
-    if there.origin == Origin::Preset && there.definition == definition {
-        return Ok(());
-    }
-    // What the capability made under this name gives way to what its publisher wrote.
-    connection
-        .prepare_cached("UPDATE loops SET origin = 'preset', owner = ?2 WHERE id = ?1")?
-        .execute((&there.id, MANIFEST))?;
-    let timed = match (there.next_at, &next) {
-        // The same schedule goes on counting from where it counts.
-        (Some(next_at), _) if there.definition.timing == definition.timing => {
-            Timed { anchor_at: there.anchor_at, next_at }
-        }
-        (_, next) => Timed { anchor_at: now, next_at: next.as_ref().copied().unwrap_or(i64::MAX) },
-    };
-    redefine(connection, &there.id, &definition, timed, now)?;
-    if let Err(reason) = next {
-        connection
-            .prepare_cached(
-                "UPDATE loops SET status = 'broken', next_at = NULL, reason = ?2 WHERE id = ?1 AND status = 'active'",
-            )?
-            .execute((&there.id, reason))?;
-    }
-    Ok(())
-}
-
 /// The loops of a capability that somebody made while it was installed.
 fn count_made(connection: &Connection, capability: &CapabilityName) -> Result<u32> {
     let mut statement = connection
@@ -274,7 +194,7 @@ fn count_made(connection: &Connection, capability: &CapabilityName) -> Result<u3
     Ok(statement.query_row((&capability.publisher, &capability.slug), |row| row.get(0))?)
 }
 
-fn find(connection: &Connection, capability: &CapabilityName, name: &str) -> Result<Option<Loop>> {
+pub(super) fn find(connection: &Connection, capability: &CapabilityName, name: &str) -> Result<Option<Loop>> {
     let mut statement = connection.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM loops WHERE publisher = ?1 AND slug = ?2 AND name = ?3"
     ))?;
@@ -316,7 +236,7 @@ fn claim_one(connection: &Connection, claim: &Claim, now: i64) -> Result<bool> {
     Ok(true)
 }
 
-fn insert(connection: &Connection, made: &Loop) -> Result<()> {
+pub(super) fn insert(connection: &Connection, made: &Loop) -> Result<()> {
     let Loop { definition, .. } = made;
     connection
         .prepare_cached(
@@ -348,7 +268,13 @@ fn insert(connection: &Connection, made: &Loop) -> Result<()> {
 }
 
 /// A paused loop stays paused; one that broke is tried again.
-fn redefine(connection: &Connection, id: &str, definition: &Definition, timed: Timed, now: i64) -> Result<bool> {
+pub(super) fn redefine(
+    connection: &Connection,
+    id: &str,
+    definition: &Definition,
+    timed: Timed,
+    now: i64,
+) -> Result<bool> {
     let changed = connection
         .prepare_cached(
             "UPDATE loops SET schedule = ?2, task = ?3, quiet = ?4, misfire = ?5, overlap = ?6, window_ms = ?7,

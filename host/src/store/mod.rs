@@ -13,6 +13,7 @@ mod home;
 mod installs;
 mod loops;
 mod migrations;
+mod presets;
 mod process;
 mod runs;
 mod secrets;

@@ -23,6 +23,12 @@ const COLUMNS: &str = "runs.id, runs.loop, runs.nominal_at, runs.start_at, runs.
     runs.started_at, runs.ended_at, runs.call, runs.reason, runs.is_nothing, runs.report, runs.changes, runs.taken_by,
     runs.lease_until";
 
+/// A run that may start at `?1`: the oldest of its loop that waits, with none of it going on.
+const STARTABLE: &str =
+    "runs.state = 'claimed' AND runs.start_at <= ?1 AND NOT EXISTS (SELECT 1 FROM runs AS other
+    WHERE other.loop = runs.loop AND (other.state IN ('running', 'waiting', 'taken')
+    OR other.state = 'claimed' AND other.nominal_at < runs.nominal_at))";
+
 /// What an agent reports of a run that it took.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -37,13 +43,12 @@ pub struct Report {
 impl Store {
     /// Runs that may start now, the longest due first: each the oldest of its loop, with none of it going on.
     pub(crate) fn startable(&self, now_ms: i64, limit: usize) -> Result<Vec<(Run, Loop)>> {
-        self.with_loops(
-            "runs.state = 'claimed' AND runs.start_at <= ?1 AND NOT EXISTS (SELECT 1 FROM runs AS other
-             WHERE other.loop = runs.loop AND (other.state IN ('running', 'waiting', 'taken')
-             OR other.state = 'claimed' AND other.nominal_at < runs.nominal_at))
-             ORDER BY runs.start_at LIMIT ?2",
-            (now_ms, count(limit as u64)),
-        )
+        self.with_loops(&format!("{STARTABLE} ORDER BY runs.start_at LIMIT ?2"), (now_ms, count(limit as u64)))
+    }
+
+    /// One run, if it may start now.
+    pub(crate) fn startable_run(&self, now_ms: i64, id: &str) -> Result<Option<(Run, Loop)>> {
+        Ok(self.with_loops(&format!("{STARTABLE} AND runs.id = ?2"), (now_ms, id))?.pop())
     }
 
     /// Queues a run beside the schedule, for now. Gives its id.

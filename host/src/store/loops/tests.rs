@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::audit;
 use crate::clock::Clock;
 use crate::clock::monotonic;
 
@@ -145,9 +146,9 @@ fn presets_keep_counting_unless_their_schedule_changes() {
         let mut capability = crate::store::tests::capability("weather", version, version.as_bytes());
         let loops = serde_json::json!([{ "name": "a", "scheduleType": "interval",
             "scheduleExpression": expression, "prompt": prompt }]);
-        capability.manifest.uses = vec![NamespaceName::Loops];
+        capability.manifest.uses = vec![crate::manifest::NamespaceName::Loops];
         capability.manifest.loops = serde_json::from_value(loops).unwrap();
-        let grant = crate::policy::Grant { namespace: NamespaceName::Loops, entry: None };
+        let grant = crate::policy::Grant { namespace: crate::manifest::NamespaceName::Loops, entry: None };
         store.put_install(&capability, &[grant]).unwrap();
         store.find_loop(&capability.name, "a").unwrap().unwrap()
     };
