@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::definition::{Definition, Origin, Task, WINDOWS};
 use super::next::{MIN_PERIOD, Schedule, in_largest_unit};
 use crate::error::{Error, ErrorKind, Result};
-use crate::manifest::{check_name, check_prompt};
+use crate::manifest::{Tool, check_name, check_prompt};
 use crate::registry::{CapabilityName, Snapshot};
 
 /// What a maker of loops may do.
@@ -70,7 +70,7 @@ fn check_task(task: &Task, capability: &CapabilityName, origin: Origin, snapshot
             .hint("remit list shows what is installed"));
     };
     let known = &entry.capability.manifest.tools[position];
-    if origin == Origin::Agent && (!known.expose || known.is_destructive()) {
+    if origin == Origin::Agent && !is_for_agents(known) {
         let message = format!("an agent's loop cannot call `{tool}`: it may destroy, or agents cannot call it");
         return Err(
             Error::new(ErrorKind::NotAllowed, message).hint("a person can make such a loop: remit loops create")
@@ -80,4 +80,10 @@ fn check_task(task: &Task, capability: &CapabilityName, origin: Origin, snapshot
         let place = if mismatch.path.is_empty() { "the input".to_owned() } else { format!("`{}`", mismatch.path) };
         invalid(format!("{place}: {}", mismatch.reason))
     })
+}
+
+/// Whether an agent's loop may call a tool: one that an agent could call itself, and that destroys nothing while
+/// nobody looks.
+pub(super) fn is_for_agents(tool: &Tool) -> bool {
+    tool.expose && !tool.is_destructive()
 }

@@ -10,6 +10,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::Scheduler;
 use super::decide::ON_TIME;
+use super::define::is_for_agents;
 use super::definition::{Loop, Origin, Run, RunState, Task};
 use super::next::{Schedule, in_largest_unit};
 use crate::answer::{Answer, Content, Reply};
@@ -183,7 +184,7 @@ fn permitted(of: &Loop, snapshot: &Snapshot, config: &crate::config::Config) -> 
     let Some(known) = find(snapshot, tool) else {
         return Err(Error::new(ErrorKind::UnknownTool, format!("no installed capability has the tool `{tool}`")));
     };
-    if of.origin == Origin::Agent && (!known.expose || known.is_destructive()) {
+    if of.origin == Origin::Agent && !is_for_agents(known) {
         let message = format!("an agent's loop cannot call `{tool}`: it may destroy, or agents cannot call it");
         return Err(Error::new(ErrorKind::NotAllowed, message));
     }
@@ -261,3 +262,6 @@ pub(crate) fn record_of(of: &Loop, kind: ErrorKind, detail: &str, now_ms: i64) -
         log: Vec::new(),
     })
 }
+
+#[cfg(test)]
+mod tests;
