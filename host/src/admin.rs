@@ -4,11 +4,13 @@
 //! done whole or not at all.
 
 mod asks;
+mod loops;
 
 use std::sync::Arc;
 
 use crate::audit::{Query, Record};
 use crate::component;
+use crate::config::LoopsConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Approval, Grant, asks, check_approval, check_grant, same_grant};
 use crate::registry::{Artifacts, Capability, CapabilityName, Catalog, Digest, Entry, Snapshot};
@@ -28,6 +30,7 @@ pub struct Admin {
     catalog: Arc<Catalog>,
     vault: Arc<Vault>,
     standings: Arc<Standings>,
+    limits: LoopsConfig,
 }
 
 /// A capability that was read, checked and not yet installed: what a person decides about.
@@ -52,8 +55,9 @@ impl Admin {
         catalog: Arc<Catalog>,
         vault: Arc<Vault>,
         standings: Arc<Standings>,
+        limits: LoopsConfig,
     ) -> Self {
-        Self { store, artifacts, catalog, vault, standings }
+        Self { store, artifacts, catalog, vault, standings, limits }
     }
 
     /// Reads a component and checks every rule, without running it and without changing anything.

@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::policy;
 use crate::registry::{Artifacts, Catalog, Digest};
 use crate::runtime::{Admission, CompiledCache, Compiler, Engine, Loader, Runtime};
+use crate::scheduler::Scheduler;
 use crate::secrets::{Connections, Vault, sealing_key};
 use crate::standing::Standings;
 use crate::store::Store;
@@ -25,6 +26,26 @@ const WATCH: Duration = Duration::from_millis(200);
 
 /// The running program itself, also after its file was replaced by an upgrade (proc(5)).
 const THIS_PROGRAM: &str = "/proc/self/exe";
+
+/// What is around a home. Tests bring their own.
+#[derive(Clone)]
+pub struct Around {
+    /// The `remit` that compiles components, in processes of its own.
+    pub program: PathBuf,
+    /// DNS and TCP.
+    pub outside: Outside,
+    /// What time it is.
+    pub clock: Arc<Clock>,
+}
+
+impl Around {
+    /// This program, this machine's network and its clock.
+    #[must_use]
+    pub fn system() -> Self {
+        let program = PathBuf::from(THIS_PROGRAM);
+        Self { program, outside: Outside::system(), clock: Arc::new(Clock::system()) }
+    }
+}
 
 /// One home, opened: its rooms, wired.
 pub struct App {
@@ -45,24 +66,30 @@ pub struct App {
 impl App {
     /// Opens the home, and makes it on first use.
     pub fn open(home: &Path, config: Config) -> Result<Self> {
-        Self::open_with_compiler(home, config, PathBuf::from(THIS_PROGRAM))
+        Self::open_in(home, config, Around::system())
     }
 
     /// Opens the home for a program that is not `remit`: components are compiled by the `remit` at `program`.
     pub fn open_with_compiler(home: &Path, config: Config, program: PathBuf) -> Result<Self> {
-        Self::open_with_outside(home, config, program, Outside::system())
+        Self::open_in(home, config, Around { program, ..Around::system() })
     }
 
-    /// The same with another way out than this machine's.
-    pub fn open_with_outside(home: &Path, config: Config, program: PathBuf, outside: Outside) -> Result<Self> {
-        let clock = Arc::new(Clock::system());
+    /// Opens the home in other surroundings than this machine's.
+    pub fn open_in(home: &Path, config: Config, around: Around) -> Result<Self> {
+        let Around { program, outside, clock } = around;
         let store = Store::open(home, clock.clone())?;
         let artifacts = Artifacts::new(home);
         let catalog = Arc::new(Catalog::new(store.clone()));
         let vault = Arc::new(Vault::with_settings(home, store.clone(), &config.secrets));
         let standings = Arc::new(Standings::new(catalog.clone(), config.clone(), clock.clone()));
-        let admin =
-            Admin::new(store.clone(), artifacts.clone(), catalog.clone(), vault.clone(), standings.clone());
+        let admin = Admin::new(
+            store.clone(),
+            artifacts.clone(),
+            catalog.clone(),
+            vault.clone(),
+            standings.clone(),
+            config.loops,
+        );
         Ok(Self {
             home: home.to_owned(),
             program,
@@ -108,6 +135,11 @@ impl App {
     /// The host's own way out, to token endpoints.
     pub fn own(&self) -> Result<Own> {
         Own::configured(&self.config, &self.outside)
+    }
+
+    /// The schedules of this home, which nothing fires before rounds are made. From a thread of the I/O runtime.
+    pub fn scheduler(&self) -> Result<Scheduler> {
+        Ok(Scheduler::new(self.host()?, self.store.clone(), self.config.clone(), self.home.clone()))
     }
 
     /// Compiles a component that is about to be installed, so that its first call does not wait.

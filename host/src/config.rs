@@ -36,6 +36,8 @@ pub struct Config {
     pub runtime: RuntimeConfig,
     /// Limits of outbound requests.
     pub http: HttpConfig,
+    /// Limits of schedules.
+    pub loops: LoopsConfig,
     /// The HTTP door.
     pub serve: ServeConfig,
     /// How secrets are kept.
@@ -119,6 +121,27 @@ impl Default for HttpConfig {
             per_minute: 300,
             redactions_per_minute: 10,
         }
+    }
+}
+
+/// Limits of schedules.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct LoopsConfig {
+    /// Loops that one capability may make, unless its grant says otherwise. The presets of its manifest do not
+    /// count.
+    pub per_capability: u32,
+    /// Seconds between two firings of one loop at least, unless a grant says otherwise. Never below 60.
+    pub min_period_s: u64,
+    /// Seconds over which loops that fire at the same moment are spread.
+    pub jitter_s: u64,
+    /// Runs at once; more wait.
+    pub concurrent: usize,
+}
+
+impl Default for LoopsConfig {
+    fn default() -> Self {
+        Self { per_capability: 20, min_period_s: 60, jitter_s: 10, concurrent: 8 }
     }
 }
 
@@ -296,6 +319,7 @@ mod tests {
             ("[secrets]\nkey-file = \"\"\n", "line 2: `secrets.key-file` is empty", None),
             ("[secrets]\noverlap-hours = 0\n", "line 2: `secrets.overlap-hours` must be between 1 and 8784", None),
             ("[ceilings]\nmemory-mib = 5000\n", "line 2: `ceilings.memory-mib` must be between 1 and 4096", None),
+            ("[loops]\nmin-period-s = 59\n", "line 2: `loops.min-period-s` must be between 60 and 31622400", None),
             (
                 "[ceilings]\nfuel = 10\n[defaults]\nfuel = 11\n",
                 "line 4: `defaults.fuel` is above `ceilings.fuel`",

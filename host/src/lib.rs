@@ -44,6 +44,7 @@ pub mod namespaces;
 pub mod policy;
 pub mod registry;
 pub mod runtime;
+pub mod scheduler;
 pub mod secrets;
 mod standing;
 pub mod store;

@@ -11,6 +11,8 @@ mod cli;
 mod github;
 mod http;
 mod httpbin;
+mod loops;
+mod loops_processes;
 mod mcp_http;
 mod mcp_stdio;
 mod oauth;

@@ -74,6 +74,8 @@ fn no_file_is_a_drawer() {
 fn the_agents_door_knows_nothing_of_the_peoples() {
     let named = offenders("host/src/mcp", |_, text| text.contains("Admin"));
     assert_eq!(named, NONE, "`mcp/` must not name `Admin`");
+    let named = offenders("host/src/scheduler", |_, text| text.contains("Admin"));
+    assert_eq!(named, NONE, "`scheduler/` must not name `Admin`");
     let named = offenders("host/src", |file, text| file.ends_with("call.rs") && text.contains("Admin"));
     assert_eq!(named, NONE, "`call.rs` must not name `Admin`");
 }

@@ -3,10 +3,12 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
-use remit::app::App;
+use remit::app::{App, Around};
 use remit::audit::{Query, Record};
 use remit::call::{CallRequest, Failure, Host, Reply};
+use remit::clock::Clock;
 use remit::config::Config;
 use remit::egress::Outside;
 use remit::policy::Grant;
@@ -98,23 +100,29 @@ impl Home {
 
     /// Opens a folder as a home.
     pub(crate) fn open(folder: TempDir) -> Self {
+        Self::open_at(folder, Arc::new(Clock::system()))
+    }
+
+    /// Opens a folder as a home, in which it is as late as this clock says.
+    pub(crate) fn open_at(folder: TempDir, clock: Arc<Clock>) -> Self {
         let config = Config::load(folder.path()).expect("settings that are in order");
-        Self::wired(folder, config, Outside::system())
+        Self::wired(folder, config, Outside::system(), clock)
     }
 
     /// Opens a folder as a home in a world of the test's own. The `connect` lines in its settings are for the
     /// program alone, which cannot be given such a world.
-    pub(crate) fn open_in(folder: TempDir, outside: Outside) -> Self {
+    pub(crate) fn open_in(folder: TempDir, outside: Outside, clock: Arc<Clock>) -> Self {
         let mut config = Config::load(folder.path()).expect("settings that are in order");
         for capability in config.capability.values_mut() {
             capability.http.connect.clear();
         }
-        Self::wired(folder, config, outside)
+        Self::wired(folder, config, outside, clock)
     }
 
-    fn wired(folder: TempDir, config: Config, outside: Outside) -> Self {
+    fn wired(folder: TempDir, config: Config, outside: Outside, clock: Arc<Clock>) -> Self {
         let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-        let app = App::open_with_outside(folder.path(), config, program(), outside).expect("a home opens");
+        let around = Around { program: program(), outside, clock };
+        let app = App::open_in(folder.path(), config, around).expect("a home opens");
         Self { app, threads: threads.expect("threads"), folder }
     }
 
@@ -161,6 +169,7 @@ pub(crate) fn request(tool: &str, arguments: &Value) -> CallRequest {
         arguments: arguments.as_object().cloned().expect("an object"),
         dry_run: false,
         locale: None,
+        run: None,
     }
 }
 

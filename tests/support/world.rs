@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use remit::call::{Failure, Reply};
+use remit::clock::Clock;
 use remit::policy::{Approval, Place};
 use remit_upstream::{Answer, Seen, Upstream};
 use serde_json::{Value, json};
@@ -37,21 +38,31 @@ impl World {
 
     /// With settings besides those that lead to the upstream.
     pub(crate) fn with_settings(more: &str, answer: impl Fn(&Seen) -> Answer + Send + Sync + 'static) -> Self {
-        Self::before(more, Upstream::start(&NAMES, answer))
+        Self::at(Arc::new(Clock::system()), more, answer)
+    }
+
+    /// Where it is as late as this clock says.
+    pub(crate) fn at(
+        clock: Arc<Clock>,
+        more: &str,
+        answer: impl Fn(&Seen) -> Answer + Send + Sync + 'static,
+    ) -> Self {
+        Self::before(clock, more, Upstream::start(&NAMES, answer))
     }
 
     /// With an upstream that answers with bytes.
     pub(crate) fn raw(answer: impl Fn(&Seen) -> Vec<Vec<u8>> + Send + Sync + 'static) -> Self {
         // As many requests as a table has rows.
-        Self::before("[http]\nper-minute = 100000\n", Upstream::raw(&NAMES, answer))
+        let settings = "[http]\nper-minute = 100000\n";
+        Self::before(Arc::new(Clock::system()), settings, Upstream::raw(&NAMES, answer))
     }
 
     /// With a plain server behind the upstream's TLS.
     pub(crate) fn in_front_of(server: SocketAddr) -> Self {
-        Self::before("", Upstream::in_front_of(&NAMES, server))
+        Self::before(Arc::new(Clock::system()), "", Upstream::in_front_of(&NAMES, server))
     }
 
-    fn before(more: &str, upstream: Upstream) -> Self {
+    fn before(clock: Arc<Clock>, more: &str, upstream: Upstream) -> Self {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let authority = folder.path().join("upstream.pem");
         std::fs::write(&authority, upstream.authority_pem()).expect("room");
@@ -64,7 +75,7 @@ impl World {
         }
         std::fs::write(folder.path().join("remit.toml"), settings).expect("room");
         let outside = Outside::at(address);
-        Self { home: Home::open_in(folder, outside.wired()), upstream, outside }
+        Self { home: Home::open_in(folder, outside.wired(), clock), upstream, outside }
     }
 
     pub(crate) fn echo() -> Self {

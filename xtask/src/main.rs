@@ -6,7 +6,7 @@
 //! | `test` | everything that CI runs |
 //! | `ci` | `test`, and the short form of `bench` |
 //! | `bench` | measures, one JSON line a figure |
-//! | `cases egress FILE` | runs a file of cases through the host, names those that fail |
+//! | `cases egress FILE`, `cases schedules FILE` | runs a file of cases through the host, names those that fail |
 //! | `fuzz [--minutes N]` | tries to get a request past the allow-list, for 10 minutes by default |
 //! | `build` | builds the host and the capabilities that tests use |
 //! | `generate` | writes the generated files under `docs/reference/` again |
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["ci"] => test::run().and_then(|()| bench::run(&["--quick"])),
         ["bench", rest @ ..] => bench::run(rest),
-        ["cases", "egress", file] => return cases::run("egress", file).unwrap_or_else(fail),
+        ["cases", kind @ ("egress" | "schedules"), file] => return cases::run(kind, file).unwrap_or_else(fail),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["build"] => wasm::build().map(drop),
         ["generate"] => test::generate(),

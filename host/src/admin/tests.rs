@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::*;
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, LoopsConfig};
 use crate::manifest::NamespaceName;
 use crate::policy::Place;
 
@@ -17,7 +17,7 @@ fn open(home: &Path) -> Admin {
     let catalog = Arc::new(Catalog::new(Arc::clone(&store)));
     let vault = Arc::new(Vault::new(home, Arc::clone(&store)));
     let standings = Arc::new(Standings::new(Arc::clone(&catalog), Config::default(), clock));
-    Admin::new(store, Artifacts::new(home), catalog, vault, standings)
+    Admin::new(store, Artifacts::new(home), catalog, vault, standings, LoopsConfig::default())
 }
 
 fn name(slug: &str) -> CapabilityName {

@@ -94,12 +94,16 @@ pub(super) fn to_revoke(namespace: &str, entries: &[String]) -> Result<Vec<Grant
 }
 
 fn of_entries(namespace: NamespaceName, entries: &[String]) -> Result<Vec<Grant>> {
-    if namespace != NamespaceName::Http {
+    if !matches!(namespace, NamespaceName::Http | NamespaceName::Loops) {
         let message = format!("`{}` is granted as a whole: it has no entries", namespace.as_str());
         return Err(Error::new(ErrorKind::Usage, message));
     }
     if entries.iter().any(String::is_empty) {
-        return Err(Error::new(ErrorKind::Usage, "an entry of `http` is a host, or `ownCredentials`"));
+        let message = match namespace {
+            NamespaceName::Loops => "an entry of `loops` is `max=NUMBER` or `every=INTERVAL`",
+            _ => "an entry of `http` is a host, or `ownCredentials`",
+        };
+        return Err(Error::new(ErrorKind::Usage, message));
     }
     Ok(entries.iter().map(|entry| Grant { namespace, entry: Some(entry.clone()) }).collect())
 }
@@ -209,5 +213,7 @@ mod tests {
         );
         assert_eq!(to_revoke("http", &[]).ok().as_deref().map(words), Some(vec!["http".to_owned()]));
         assert!(to_revoke("entities", &entries).is_err());
+        let entries = ["max=5".to_owned()];
+        assert_eq!(to_revoke("loops", &entries).ok().as_deref().map(words), Some(vec!["loops:max=5".to_owned()]));
     }
 }

@@ -20,6 +20,7 @@ mod inspect;
 mod install;
 mod list;
 mod logging;
+mod loops;
 mod missing;
 mod mistake;
 mod new;
@@ -110,6 +111,7 @@ enum Command {
     Disapprove(disapprove::DisapproveArgs),
     Call(call::CallArgs),
     Serve(serve::ServeArgs),
+    Loops(loops::LoopsArgs),
     Audit(audit::AuditArgs),
     Completions(completions::CompletionsArgs),
     /// Compiles one component, in a process of its own
@@ -198,6 +200,7 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Disapprove(args) => disapprove::run(args, context),
         Command::Call(args) => call::run(args, context),
         Command::Serve(args) => serve::run(args, context),
+        Command::Loops(args) => loops::run(args, context),
         Command::Audit(args) => audit::run(args, context),
         Command::Completions(args) => completions::run(args, context),
         Command::CompileWorker => crate::runtime::compile_worker(),

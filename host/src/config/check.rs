@@ -31,6 +31,15 @@ const BODY_BYTES: RangeInclusive<u64> = 1..=256 * 1024 * 1024;
 /// A year at most: what is kept longer should be kept on purpose. None would be less than the calls that run.
 const OVERLAP_HOURS: RangeInclusive<u64> = 1..=366 * 24;
 
+/// Choosing the due ones stays fast far beyond it; nobody reads a longer list.
+const LOOPS: RangeInclusive<u64> = 0..=10_000;
+
+/// From a minute, the finest unit of a pattern, to a leap year.
+const PERIOD_S: RangeInclusive<u64> = 60..=366 * 24 * 60 * 60;
+
+/// An hour spreads even ten thousand loops.
+const JITTER_S: RangeInclusive<u64> = 0..=3_600;
+
 /// Any number but none: zero would switch the service off, and there are clearer ways to do that.
 const SOME: RangeInclusive<u64> = 1..=u32::MAX as u64;
 
@@ -104,6 +113,7 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
     let runtime = &config.runtime;
     let http = &config.http;
     let serve = &config.serve;
+    let loops = &config.loops;
     let numbers: &[(&str, &str, u64, RangeInclusive<u64>)] = &[
         ("runtime", "calls", runtime.calls as u64, CALLS),
         ("runtime", "calls-per-capability", runtime.calls_per_capability as u64, CALLS),
@@ -118,6 +128,10 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
         ("http", "concurrent", http.concurrent as u64, SOME),
         ("http", "per-minute", http.per_minute.into(), SOME),
         ("http", "redactions-per-minute", http.redactions_per_minute.into(), SOME),
+        ("loops", "per-capability", loops.per_capability.into(), LOOPS),
+        ("loops", "min-period-s", loops.min_period_s, PERIOD_S),
+        ("loops", "jitter-s", loops.jitter_s, JITTER_S),
+        ("loops", "concurrent", loops.concurrent as u64, CALLS),
         ("serve", "sessions", serve.sessions as u64, SOME),
         ("serve", "requests-per-second", serve.requests_per_second.into(), SOME),
         ("serve", "body-bytes", serve.body_bytes as u64, BODY_BYTES),

@@ -5,7 +5,7 @@
 
 use std::fmt::Display;
 
-use super::{Approval, Grant, HTTPS_PORT, HostPattern, HttpGrant, Place, SecretUse};
+use super::{Approval, Grant, HTTPS_PORT, HostPattern, HttpGrant, Place, SecretUse, loops};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Http, Manifest, NamespaceName, Secret};
 
@@ -42,6 +42,9 @@ pub fn check_grant(manifest: &Manifest, grant: &Grant) -> Result<()> {
         return Err(outside(manifest, &format!("`{namespace}`"), "namespaces", declared));
     }
     let Some(entry) = &grant.entry else { return Ok(()) };
+    if grant.namespace == NamespaceName::Loops {
+        return loops::check_entry(entry);
+    }
     let Some(http) = manifest.http.as_ref().filter(|_| grant.namespace == NamespaceName::Http) else {
         return Err(outside(manifest, &format!("`{namespace}:{entry}`"), "entries", NOTHING.iter()));
     };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::budget::budget;
 use super::declared::{OWN_CREDENTIALS, check_approval, declared_hosts};
-use super::{Budget, HostPattern};
+use super::{Budget, HostPattern, LoopsGrant, loops};
 use crate::config::Config;
 use crate::manifest::{Manifest, NamespaceName, Secret};
 use crate::registry::Capability;
@@ -17,7 +17,8 @@ use crate::registry::Capability;
 pub struct Grant {
     /// The namespace.
     pub namespace: NamespaceName,
-    /// What of it: for `http` a host pattern, or `ownCredentials`. `None` is the namespace itself.
+    /// What of it: for `http` a host pattern, or `ownCredentials`; for `loops` `max=NUMBER` or `every=INTERVAL`.
+    /// `None` is the namespace itself.
     pub entry: Option<String>,
 }
 
@@ -89,6 +90,7 @@ pub struct Granted {
     capability: Arc<Capability>,
     namespaces: BTreeSet<NamespaceName>,
     http: Option<HttpGrant>,
+    loops: Option<LoopsGrant>,
     secrets: Vec<SecretUse>,
     budget: Budget,
 }
@@ -130,6 +132,12 @@ impl Granted {
         self.http.as_ref()
     }
 
+    /// What `loops` may do, when it is granted.
+    #[must_use]
+    pub fn loops(&self) -> Option<LoopsGrant> {
+        self.loops
+    }
+
     /// The secrets its manifest declares.
     #[must_use]
     pub fn secrets(&self) -> &[SecretUse] {
@@ -161,6 +169,7 @@ pub fn decide(
     namespaces.insert(NamespaceName::Log);
     Granted {
         http: namespaces.contains(&NamespaceName::Http).then(|| decide_http(manifest, grants)),
+        loops: namespaces.contains(&NamespaceName::Loops).then(|| loops::decide(grants, config.loops)),
         secrets: manifest
             .secrets
             .iter()

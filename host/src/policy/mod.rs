@@ -7,6 +7,7 @@ mod budget;
 mod declared;
 mod grant;
 mod hosts;
+mod loops;
 mod wish;
 
 pub use budget::{BUDGET_CEILING, Budget, DEFAULT_BUDGET, memory_ceiling};
@@ -14,4 +15,5 @@ pub use declared::{OWN_CREDENTIALS, all_declared, asks, check_approval, check_gr
 pub use grant::{Approval, Grant, Granted, HttpGrant, InvalidPlace, Place, SecretUse, decide, is_granted};
 pub use hosts::{HTTPS_PORT, HostPattern, InvalidPattern};
 pub(crate) use hosts::{canonical_port, is_dns_name};
+pub use loops::LoopsGrant;
 pub use wish::{Gift, Wish, authority};

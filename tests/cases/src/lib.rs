@@ -6,3 +6,5 @@
 #![expect(clippy::expect_used, reason = "a case that cannot be set up ends the run")]
 
 pub mod egress;
+mod report;
+pub mod schedules;

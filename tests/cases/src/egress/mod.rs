@@ -40,45 +40,18 @@ mod wires;
 mod words;
 mod world;
 
-use std::fmt;
 use std::path::Path;
 
 use serde::Deserialize as _;
 use serde_json::Value;
 
+pub use crate::report::{Failed, Report};
 pub use environment::play;
 
 use case::Case;
 use judge::{agrees, expected, judge};
 use plan::Plan;
 use wires::Wire;
-
-/// What came of a file.
-#[derive(Debug, Default)]
-pub struct Report {
-    /// Cases that passed.
-    pub passed: usize,
-    /// Cases that did not.
-    pub failed: Vec<Failed>,
-}
-
-/// One case that did not pass.
-#[derive(Debug)]
-pub struct Failed {
-    /// Its id, or where it stands in the file.
-    pub id: String,
-    /// What the case says.
-    pub expected: String,
-    /// What the host did, or why the case could not be played.
-    pub found: String,
-}
-
-impl fmt::Display for Failed {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, expected, found } = self;
-        write!(formatter, "{id}: expected {expected}; found {found}")
-    }
-}
 
 /// Runs a file of cases. `program` is `remit-cases`, for cases that need a process of their own.
 ///
