@@ -36,6 +36,8 @@ pub struct Config {
     pub runtime: RuntimeConfig,
     /// Limits of outbound requests.
     pub http: HttpConfig,
+    /// What each capability may keep.
+    pub entities: EntitiesConfig,
     /// The HTTP door.
     pub serve: ServeConfig,
     /// Exceptions for one capability, by `publisher/slug`.
@@ -111,6 +113,28 @@ impl Default for HttpConfig {
             concurrent: 8,
             per_minute: 300,
         }
+    }
+}
+
+/// What each capability may keep.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct EntitiesConfig {
+    /// Documents of one capability.
+    pub documents: u64,
+    /// Bytes of their keys and values. What documents were before may take as many again.
+    pub bytes: u64,
+    /// Bytes of one value.
+    pub value_bytes: usize,
+    /// Arrays and objects that lie in one another in one value.
+    pub depth: usize,
+    /// Former versions that are kept of each document.
+    pub history: u32,
+}
+
+impl Default for EntitiesConfig {
+    fn default() -> Self {
+        Self { documents: 10_000, bytes: 64 * 1024 * 1024, value_bytes: 256 * 1024, depth: 32, history: 10 }
     }
 }
 

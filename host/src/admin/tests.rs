@@ -15,7 +15,7 @@ fn open(home: &Path) -> Admin {
     let store = Store::open(home, clock).unwrap();
     let catalog = Arc::new(Catalog::new(Arc::clone(&store)));
     let vault = Arc::new(Vault::new(home, Arc::clone(&store)));
-    Admin::new(store, Artifacts::new(home), catalog, vault)
+    Admin::new(store, Artifacts::new(home), catalog, vault, EntitiesConfig::default())
 }
 
 fn name(slug: &str) -> CapabilityName {
@@ -33,6 +33,7 @@ fn offer(slug: &str, version: &str, bytes: &[u8]) -> Offer {
     Offer {
         asks: asks(&manifest),
         replaces: None,
+        keeps: Sums::default(),
         capability: Capability {
             name: name(slug),
             digest: Digest::of(bytes),

@@ -17,13 +17,15 @@ use crate::registry::CapabilityName;
 Examples:
   remit grant acme/weather http                    every host it asks for
   remit grant acme/weather http api.example.com    only this one
-  remit grant acme/weather http ownCredentials     credentials of its own")]
+  remit grant acme/weather http ownCredentials     credentials of its own
+  remit grant acme/notes entities notes            documents of this entity")]
 pub(super) struct GrantArgs {
     /// `publisher/slug`
     name: CapabilityName,
     /// `http`, `entities`, `loops` or `sandbox`
     namespace: String,
-    /// For `http`: hosts, or `ownCredentials`. Without any: every host it asks for
+    /// For `http`: hosts, or `ownCredentials`; for `entities`: names. Without any: all it asks for, own
+    /// credentials apart
     #[arg(value_name = "ENTRY")]
     entries: Vec<String>,
 }

@@ -11,6 +11,7 @@ mod call;
 mod completions;
 mod describe;
 mod disapprove;
+mod entities;
 mod figures;
 mod grant;
 mod guard;
@@ -104,6 +105,7 @@ enum Command {
     Secret(secret::SecretArgs),
     Approve(approve::ApproveArgs),
     Disapprove(disapprove::DisapproveArgs),
+    Entities(entities::EntitiesArgs),
     Call(call::CallArgs),
     Serve(serve::ServeArgs),
     Audit(audit::AuditArgs),
@@ -192,6 +194,7 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Secret(args) => secret::run(args, context),
         Command::Approve(args) => approve::run(args, context),
         Command::Disapprove(args) => disapprove::run(args, context),
+        Command::Entities(args) => entities::run(args, context),
         Command::Call(args) => call::run(args, context),
         Command::Serve(args) => serve::run(args, context),
         Command::Audit(args) => audit::run(args, context),

@@ -64,7 +64,8 @@ impl SecretSet {
 
     /// The value of the placeholder `name` that is stored under `source`.
     pub(crate) fn get(&self, name: &str, source: &str) -> Option<&[u8]> {
-        let found = self.0.iter().find(|secret| secret.is_usable && secret.name == name && secret.source == source);
+        let found =
+            self.0.iter().find(|secret| secret.is_usable && secret.name == name && secret.source == source);
         found.map(|secret| secret.value.as_slice())
     }
 }

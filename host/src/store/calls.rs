@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 
 use super::failure::damaged;
-use super::{Process, Store, count, process, read_count};
+use super::{Process, Store, count, entities, process, read_count};
 use crate::audit::{self, Query, Record, RequestRecord, Usage};
 use crate::error::{Error, Result};
 
@@ -59,6 +59,7 @@ impl Store {
             while let Some(row) = rows.next()? {
                 let mut record = read_record(row)?;
                 record.requests = read_requests(connection, &record.id)?;
+                record.changes = entities::read_changes(connection, &record.id)?;
                 records.push(record);
             }
             Ok(records)
@@ -95,7 +96,7 @@ pub(super) fn abort_orphans(connection: &mut Connection, home: &Path) -> Result<
 }
 
 /// Writes a record over the one of its beginning, if there is one.
-fn put(connection: &Connection, record: &Record, process: Option<&str>) -> Result<()> {
+pub(super) fn put(connection: &Connection, record: &Record, process: Option<&str>) -> Result<()> {
     let usage = &record.usage;
     connection
         .prepare_cached(
@@ -175,6 +176,7 @@ fn read_record(row: &Row<'_>) -> Result<Record> {
             bytes_in: read_count(row, 15)?,
         },
         requests: Vec::new(),
+        changes: Vec::new(),
         log: list(row, 16)?,
     })
 }

@@ -12,8 +12,11 @@ use super::failure::damaged;
 use crate::error::{Error, ErrorKind, Result};
 
 /// In order; step `n` leads from `user_version` `n` to `n + 1`. Released steps are never edited.
-const STEPS: &[&str] =
-    &[include_str!("migrations/0001_first.sql"), include_str!("migrations/0002_decisions_and_values.sql")];
+const STEPS: &[&str] = &[
+    include_str!("migrations/0001_first.sql"),
+    include_str!("migrations/0002_decisions_and_values.sql"),
+    include_str!("migrations/0004_entities.sql"),
+];
 
 /// Marks the file as ours: the letters "RMIT".
 const APPLICATION_ID: i32 = 0x524d_4954;

@@ -6,7 +6,7 @@
 use super::super::{Manifest, NamespaceName, Runtime};
 use super::Problems;
 
-const NAMESPACES: &[NamespaceName] = &[NamespaceName::Entities, NamespaceName::Loops, NamespaceName::Sandbox];
+const NAMESPACES: &[NamespaceName] = &[NamespaceName::Loops, NamespaceName::Sandbox];
 
 const RUNTIMES: &[Runtime] =
     &[Runtime::Codemode, Runtime::RenderTemplate, Runtime::Openapi, Runtime::Mcp, Runtime::Builtin];
@@ -31,9 +31,6 @@ pub(super) fn check(manifest: &Manifest, problems: &mut Problems) {
     }
     if !manifest.loops.is_empty() {
         problems.add("loops", not_offered("field", "loops"));
-    }
-    if !manifest.entities.is_empty() {
-        problems.add("entities", not_offered("field", "entities"));
     }
     for (index, tool) in manifest.tools.iter().enumerate() {
         for (field, is_present) in TOOL_FIELDS {
