@@ -8,7 +8,7 @@ use super::{Admin, EntitySums, Holding, OldDocument, Sums};
 use crate::audit::{self, Record, Usage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::check_entity;
-use crate::namespaces::entities::document::{Action, Change, Document, Expected, Made, Page};
+use crate::namespaces::entities::document::{Action, Change, Document, Expected, Made, Page, Refusal};
 use crate::namespaces::entities::rules::{check_key, check_once, check_value, decide};
 use crate::registry::{CapabilityName, Digest};
 use crate::store::Scope;
@@ -75,7 +75,7 @@ impl Admin {
         let found = self.history(name, entity, key)?.into_iter().find(|old| old.version == version);
         let Some(value) = found.and_then(|old| old.value) else {
             let message = format!("`{entity}` `{key}` has no value of version {version}");
-            let hint = format!("remit entities history {name} {entity} {key}");
+            let hint = format!("remit entities history {name} {entity} KEY");
             return Err(Error::new(ErrorKind::EntityNotFound, message).hint(hint));
         };
         let change = change(entity, key, Expected::Any, Action::Put(value));
@@ -111,12 +111,16 @@ impl Admin {
             .collect();
         let mut imported = Imported::default();
         let (mut changes, mut present) = (Vec::new(), Vec::new());
-        for (entity, key, value) in documents {
+        for (number, (entity, key, value)) in (1..).zip(documents) {
             if let Some(problem) = check_entity(&entity) {
-                return Err(Error::new(ErrorKind::EntityInvalid, format!("`{entity}` is no entity: {problem}")));
+                let message = format!("document {number}: `{entity}` is no entity: {problem}");
+                return Err(Error::new(ErrorKind::EntityInvalid, message));
             }
-            check_key(&key)?;
-            check_value(&value, &self.limits)?;
+            let numbered = |refusal: Refusal| {
+                let error = Error::from(refusal);
+                Error { message: format!("document {number}: {}", error.message), ..error }
+            };
+            check_key(&key).and_then(|()| check_value(&value, &self.limits)).map_err(numbered)?;
             let place = (entity, key);
             let expected = match there.get(&place) {
                 Some(document) if document.value == value => {

@@ -265,8 +265,8 @@ fn export(args: &ExportArgs, admin: &Admin, context: &Context) -> Result<()> {
         text.push_str(&lines::write(entity, document)?);
     }
     let Some(file) = &args.file else { return context.output.bytes(text.as_bytes()) };
-    let file = std::path::absolute(file).map_err(|error| Error::file(file, &error))?;
-    if !write_whole(&file, text.as_bytes(), Existing::Keep)? {
+    let path = std::path::absolute(file).map_err(|error| Error::file(file, &error))?;
+    if !write_whole(&path, text.as_bytes(), Existing::Keep)? {
         return Err(Error::new(ErrorKind::Usage, format!("`{}` is there already", file.display())));
     }
     if context.output.is_json() {
@@ -304,8 +304,8 @@ fn delete(args: &DocumentArgs, admin: &Admin, context: &Context) -> Result<()> {
     if context.output.is_json() {
         return context.output.value(&json!({ "entity": entity, "key": key, "removed": true }));
     }
-    context.output.note(&format!(
-        "removed `{entity}` `{key}`\n\nhint: remit entities history {name} {entity} {key} shows what it was"
-    ));
+    context
+        .output
+        .note(&format!("removed `{entity}` `{key}`\n\nhint: remit entities history {name} {entity} KEY"));
     Ok(())
 }

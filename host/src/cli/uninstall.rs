@@ -25,12 +25,11 @@ pub(super) fn run(args: UninstallArgs, context: &Context) -> Result<()> {
     let UninstallArgs { name, purge } = args;
     let app = context.open()?;
     let admin = app.admin();
-    let (digest, purged) = match purge {
-        true => {
-            let (digest, purged) = admin.purge(&name)?;
-            (digest, Some(purged))
-        }
-        false => (Some(admin.uninstall(&name)?), None),
+    let (digest, purged) = if purge {
+        let (digest, purged) = admin.purge(&name)?;
+        (digest, Some(purged))
+    } else {
+        (Some(admin.uninstall(&name)?), None)
     };
     if let Some(digest) = &digest {
         app.forget(digest)?;
@@ -49,7 +48,8 @@ pub(super) fn run(args: UninstallArgs, context: &Context) -> Result<()> {
             let kept = admin.kept(&name)?;
             if kept.documents > 0 {
                 let kept = figures::kept(kept);
-                context.output.note(&format!("{kept} stay\n\nhint: remit uninstall {name} --purge removes them"));
+                let purge = format!("remit uninstall {name} --purge");
+                context.output.note(&format!("what it kept is there still: {kept}\n\nhint: {purge}"));
             }
         }
     }

@@ -41,7 +41,8 @@ impl Home {
 
     /// The record of a call that runs.
     async fn begin(&self) -> String {
-        let record = record(&audit::id::new(self.store.now_ms()).unwrap());
+        let ended = record(&audit::id::new(self.store.now_ms()).unwrap());
+        let record = Record { outcome: audit::RUNNING.to_owned(), ..ended };
         let id = record.id.clone();
         self.store.begin_call(record).await.unwrap();
         id
@@ -91,6 +92,7 @@ impl Home {
     }
 }
 
+/// A record that has ended.
 fn record(id: &str) -> Record {
     Record {
         id: id.to_owned(),
@@ -100,7 +102,7 @@ fn record(id: &str) -> Record {
         tool: "put".to_owned(),
         digest: None,
         dry_run: false,
-        outcome: audit::RUNNING.to_owned(),
+        outcome: audit::OK.to_owned(),
         detail: None,
         usage: Usage::default(),
         requests: Vec::new(),
