@@ -10,6 +10,7 @@ mod overlay;
 pub(crate) mod rules;
 mod wire;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use document::{Change, Document, Made, Page, Refusal};
@@ -49,6 +50,8 @@ pub struct Entities {
     /// Changes that this call has made.
     made: u64,
     overlay: Overlay,
+    /// The operator was told that the disk fails. Once a call: a disk that stays full must not fill the log.
+    told: Cell<bool>,
     /// Where changes wait for the disk; the guest's own thread waits for them.
     io: tokio::runtime::Handle,
 }
@@ -69,6 +72,7 @@ impl Entities {
             call: call.to_owned(),
             made: 0,
             overlay: Overlay::default(),
+            told: Cell::new(false),
             io: tokio::runtime::Handle::current(),
         }
     }
@@ -101,7 +105,7 @@ impl Entities {
         let page = self
             .store
             .documents(&self.scope, entity, prefix, after.as_deref(), limit, rules::PAGE_BYTES)
-            .map_err(unavailable)?;
+            .map_err(|error| self.unavailable(error))?;
         let page = self.overlay.merge(entity, prefix, after.as_deref(), page, limit);
         let write = |key: String| cursor::write(&self.capability, entity, prefix, &key);
         Ok(Page { next: page.next.map(write), ..page })
@@ -147,7 +151,7 @@ impl Entities {
                 () = tokio::time::sleep_until(lease.deadline.into()) => Err(Stop::Time),
             }
         })?;
-        let made = made.unwrap_or_else(|error| Err(unavailable(error)));
+        let made = made.unwrap_or_else(|error| Err(self.unavailable(error)));
         if let Ok(made) = &made {
             self.made += made.iter().filter(|made| **made != Made::Nothing).count() as u64;
         }
@@ -159,7 +163,7 @@ impl Entities {
         let present = present.collect::<Result<Vec<_>, _>>()?;
         let state = match self.overlay.state() {
             Some(state) => state,
-            None => self.store.sums(&self.scope).map_err(unavailable)?,
+            None => self.store.sums(&self.scope).map_err(|error| self.unavailable(error))?,
         };
         self.overlay.apply(changes, &present, state, self.store.now_ms(), &self.limits)
     }
@@ -168,8 +172,17 @@ impl Entities {
     fn see(&self, entity: &str, key: &str) -> Result<Option<Document>, Refusal> {
         match self.overlay.get(entity, key) {
             Some(changed) => Ok(changed.clone()),
-            None => self.store.document(&self.scope, entity, key).map_err(unavailable),
+            None => self.store.document(&self.scope, entity, key).map_err(|error| self.unavailable(error)),
         }
+    }
+
+    /// What went wrong with the disk is the operator's business, not the guest's.
+    #[expect(clippy::needless_pass_by_value, reason = "it ends here")]
+    fn unavailable(&self, error: Error) -> Refusal {
+        if !self.told.replace(true) {
+            tracing::error!(code = error.kind.code(), detail = error.detail, "documents: {}", error.message);
+        }
+        Refusal::Unavailable
     }
 }
 
@@ -181,11 +194,4 @@ fn check_available(granted: &Granted, entity: &str) -> Result<(), Refusal> {
 /// As much of a name as an entity's can have.
 fn shown(entity: &str) -> &str {
     &entity[..entity.floor_char_boundary(crate::manifest::MAX_NAME)]
-}
-
-/// What went wrong with the disk is the operator's business, not the guest's.
-#[expect(clippy::needless_pass_by_value, reason = "it ends here")]
-fn unavailable(error: Error) -> Refusal {
-    tracing::error!(code = error.kind.code(), detail = error.detail, "documents: {}", error.message);
-    Refusal::Unavailable
 }

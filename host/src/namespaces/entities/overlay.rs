@@ -21,10 +21,13 @@ pub(super) struct Overlay {
 impl Overlay {
     /// What this call sees under a key, if it changed it.
     pub(super) fn get(&self, entity: &str, key: &str) -> Option<&Option<Document>> {
+        if self.documents.is_empty() {
+            return None;
+        }
         self.documents.get(&(entity.to_owned(), key.to_owned()))
     }
 
-    /// Whether the stored sums are needed still.
+    /// Sums and the last version, once something was changed; before that they are as they are stored.
     pub(super) fn state(&self) -> Option<(Sums, u64)> {
         self.state
     }
@@ -68,6 +71,9 @@ impl Overlay {
 
     /// A page of what is stored, as this call sees it. `after` is the key before its first one.
     pub(super) fn merge(&self, entity: &str, prefix: &str, after: Option<&str>, page: Page, limit: usize) -> Page {
+        if self.documents.is_empty() {
+            return page;
+        }
         let from = match after {
             Some(after) => Bound::Excluded((entity.to_owned(), after.to_owned())),
             None => Bound::Included((entity.to_owned(), prefix.to_owned())),
