@@ -10,8 +10,8 @@ mod overlay;
 pub(crate) mod rules;
 mod wire;
 
-use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use document::{Change, Document, Made, Page, Refusal};
 use overlay::Overlay;
@@ -51,7 +51,7 @@ pub struct Entities {
     made: u64,
     overlay: Overlay,
     /// The operator was told that the disk fails. Once a call: a disk that stays full must not fill the log.
-    told: Cell<bool>,
+    told: AtomicBool,
     /// Where changes wait for the disk; the guest's own thread waits for them.
     io: tokio::runtime::Handle,
 }
@@ -72,7 +72,7 @@ impl Entities {
             call: call.to_owned(),
             made: 0,
             overlay: Overlay::default(),
-            told: Cell::new(false),
+            told: AtomicBool::new(false),
             io: tokio::runtime::Handle::current(),
         }
     }
@@ -179,7 +179,7 @@ impl Entities {
     /// What went wrong with the disk is the operator's business, not the guest's.
     #[expect(clippy::needless_pass_by_value, reason = "it ends here")]
     fn unavailable(&self, error: Error) -> Refusal {
-        if !self.told.replace(true) {
+        if !self.told.swap(true, Ordering::Relaxed) {
             tracing::error!(code = error.kind.code(), detail = error.detail, "documents: {}", error.message);
         }
         Refusal::Unavailable
