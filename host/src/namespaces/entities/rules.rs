@@ -195,7 +195,7 @@ impl<'de> Visitor<'de> for Nested {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
         let member = self.deeper::<A::Error>()?;
-        while members.next_key_seed(Nested(0))?.is_some() {
+        while members.next_key_seed(Self(0))?.is_some() {
             members.next_value_seed(member)?;
         }
         Ok(())
