@@ -27,6 +27,10 @@ const TENANT: &str = "default";
 /// Greater than the first byte of any text.
 const BEYOND_TEXT: u8 = 0xff;
 
+/// What every `get` of a guest runs.
+const DOCUMENT: &str = "SELECT value, documents.version, changed_at FROM holdings JOIN documents ON holding = id
+    WHERE tenant = ?1 AND publisher = ?2 AND slug = ?3 AND entity = ?4 AND key = ?5";
+
 /// Whose documents.
 #[derive(Clone, Debug)]
 pub(crate) struct Scope {
@@ -61,14 +65,13 @@ impl Store {
         self.look(|connection| {
             let [tenant, publisher, slug] = scope.key();
             let found = connection
-                .prepare_cached(
-                    "SELECT documents.key, value, documents.version, changed_at
-                     FROM holdings JOIN documents ON holding = id
-                     WHERE tenant = ?1 AND publisher = ?2 AND slug = ?3 AND entity = ?4 AND key = ?5",
-                )?
-                .query_row((tenant, publisher, slug, entity, key.as_bytes()), |row| Ok(read_document(row)))
+                .prepare_cached(DOCUMENT)?
+                .query_row((tenant, publisher, slug, entity, key.as_bytes()), |row| {
+                    let (value, version, changed_at) = (row.get(0)?, read_count(row, 1)?, row.get(2)?);
+                    Ok(Document { key: key.to_owned(), value, version, changed_at })
+                })
                 .optional()?;
-            found.transpose()
+            Ok(found)
         })
     }
 

@@ -140,6 +140,19 @@ async fn a_document_is_what_was_put() {
 }
 
 #[tokio::test]
+async fn a_statement_is_prepared_once_whatever_is_bound_to_it() {
+    let home = Home::new();
+    home.change(vec![put("a", "1", Expected::Any), put("b", "1", Expected::Any)]).await.unwrap();
+    for key in ["a", "b", "c", "a"] {
+        home.store.document(&notes(), "notes", key).unwrap();
+    }
+    let prepared_again = home.store.look(|connection| {
+        Ok(connection.prepare_cached(DOCUMENT)?.get_status(rusqlite::StatementStatus::RePrepare))
+    });
+    assert_eq!(prepared_again.unwrap(), 0);
+}
+
+#[tokio::test]
 async fn removing_nothing_leaves_no_trace() {
     let home = Home::new();
     assert_eq!(home.change(vec![delete("a"), delete("b")]).await, Ok(vec![Made::Nothing, Made::Nothing]));
