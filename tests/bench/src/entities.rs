@@ -18,7 +18,7 @@ const VALUE_BYTES: usize = 200;
 
 /// Puts in one call. The record of the call, before and after, waits for the disk twice more; a guest that ran for
 /// long would give up its priority.
-const PUTS: usize = 25;
+const PUTS: usize = 60;
 
 /// Reads in one call.
 const READS: usize = 500;
