@@ -3,20 +3,24 @@
 //! Decides what of a person's wish is within what the bytes declare; everything else it hands on. A wish is
 //! done whole or not at all.
 
+mod documents;
 mod loops;
 
 use std::sync::Arc;
 
 use crate::audit::{Query, Record};
 use crate::component;
-use crate::config::LoopsConfig;
+use crate::config::{EntitiesConfig, LoopsConfig};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Approval, Grant, asks, check_approval, check_grant, same_grant};
 use crate::registry::{Artifacts, Capability, CapabilityName, Catalog, Digest, Entry, Snapshot};
 use crate::secrets::Vault;
 use crate::store::Store;
 
+pub use self::documents::Imported;
+pub use crate::namespaces::entities::rules::Sums;
 pub use crate::secrets::StoredSecret;
+pub use crate::store::{EntitySums, Holding, OldDocument};
 
 /// How alike a name must be to be offered instead of one that is not there: 1 is the same.
 const ALIKE: f64 = 0.85;
@@ -27,7 +31,8 @@ pub struct Admin {
     artifacts: Artifacts,
     catalog: Arc<Catalog>,
     vault: Arc<Vault>,
-    limits: LoopsConfig,
+    loops: LoopsConfig,
+    entities: EntitiesConfig,
 }
 
 /// A capability that was read, checked and not yet installed: what a person decides about.
@@ -41,6 +46,8 @@ pub struct Offer {
     pub asks: Vec<Grant>,
     /// What is installed under this name already.
     pub replaces: Option<Arc<Entry>>,
+    /// What was kept under this name before, and would be its own again.
+    pub keeps: Sums,
 }
 
 impl Admin {
@@ -51,9 +58,10 @@ impl Admin {
         artifacts: Artifacts,
         catalog: Arc<Catalog>,
         vault: Arc<Vault>,
-        limits: LoopsConfig,
+        loops: LoopsConfig,
+        entities: EntitiesConfig,
     ) -> Self {
-        Self { store, artifacts, catalog, vault, limits }
+        Self { store, artifacts, catalog, vault, loops, entities }
     }
 
     /// Reads a component and checks every rule, without running it and without changing anything.
@@ -64,6 +72,7 @@ impl Admin {
         Ok(Offer {
             asks: asks(&manifest),
             replaces: self.catalog.current()?.entries.get(&name).cloned(),
+            keeps: self.kept(&name)?,
             capability: Capability { name, digest: report.digest, manifest, installed_at: 0, size: report.size },
             bytes,
         })
@@ -84,14 +93,19 @@ impl Admin {
         self.artifacts.write(&bytes).map(drop)
     }
 
-    /// Removes an install with its grants and approvals. The bytes go when no other install pins them.
+    /// Removes an install with its grants and approvals; its documents stay. The bytes go when no other install
+    /// pins them.
     pub fn uninstall(&self, name: &CapabilityName) -> Result<Digest> {
         let Some(digest) = self.store.remove_install(name)? else {
             return Err(self.not_found(name)?);
         };
-        let artifacts = self.artifacts.clone();
-        self.store.while_unpinned(&digest, move || artifacts.remove(&digest))?;
+        self.remove_unpinned(digest)?;
         Ok(digest)
+    }
+
+    fn remove_unpinned(&self, digest: Digest) -> Result<()> {
+        let artifacts = self.artifacts.clone();
+        self.store.while_unpinned(&digest, move || artifacts.remove(&digest))
     }
 
     /// All installs.

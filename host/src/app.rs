@@ -56,7 +56,14 @@ impl App {
         let artifacts = Artifacts::new(home);
         let catalog = Arc::new(Catalog::new(store.clone()));
         let vault = Arc::new(Vault::new(home, store.clone()));
-        let admin = Admin::new(store.clone(), artifacts.clone(), catalog.clone(), vault.clone(), config.loops);
+        let admin = Admin::new(
+            store.clone(),
+            artifacts.clone(),
+            catalog.clone(),
+            vault.clone(),
+            config.loops,
+            config.entities,
+        );
         Ok(Self {
             home: home.to_owned(),
             program,
@@ -91,6 +98,7 @@ impl App {
             runtime: Runtime::new(engine, loader, Admission::new(self.config.runtime))?,
             egress: Arc::new(Egress::system(&self.config)?),
             vault: self.vault.clone(),
+            store: self.store.clone(),
             changes: watch(self.store.clone()),
         });
         Ok(self.host.get_or_init(|| host).clone())

@@ -16,7 +16,8 @@ fn open(home: &Path) -> Admin {
     let store = Store::open(home, clock).unwrap();
     let catalog = Arc::new(Catalog::new(Arc::clone(&store)));
     let vault = Arc::new(Vault::new(home, Arc::clone(&store)));
-    Admin::new(store, Artifacts::new(home), catalog, vault, LoopsConfig::default())
+    let (loops, entities) = (LoopsConfig::default(), EntitiesConfig::default());
+    Admin::new(store, Artifacts::new(home), catalog, vault, loops, entities)
 }
 
 fn name(slug: &str) -> CapabilityName {
@@ -34,6 +35,7 @@ fn offer(slug: &str, version: &str, bytes: &[u8]) -> Offer {
     Offer {
         asks: asks(&manifest),
         replaces: None,
+        keeps: Sums::default(),
         capability: Capability {
             name: name(slug),
             digest: Digest::of(bytes),

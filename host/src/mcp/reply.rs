@@ -99,7 +99,13 @@ mod tests {
     }
 
     fn answer(structured: Option<Value>, content: Vec<Content>) -> Value {
-        let reply = Reply { call_id: "c1".to_owned(), structured, content, plan: Vec::new(), usage: usage() };
+        let reply = Reply {
+            call_id: "c1".to_owned(),
+            structured,
+            content,
+            plan: crate::call::Plan::default(),
+            usage: usage(),
+        };
         serde_json::to_value(success(reply)).unwrap()
     }
 
