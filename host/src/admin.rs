@@ -4,13 +4,14 @@
 //! done whole or not at all.
 
 mod asks;
+mod documents;
 mod loops;
 
 use std::sync::Arc;
 
 use crate::audit::{Query, Record};
 use crate::component;
-use crate::config::LoopsConfig;
+use crate::config::{EntitiesConfig, LoopsConfig};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Approval, Grant, asks, check_approval, check_grant, same_grant};
 use crate::registry::{Artifacts, Capability, CapabilityName, Catalog, Digest, Entry, Snapshot};
@@ -18,7 +19,10 @@ use crate::secrets::{Connection, SecretKind, Vault};
 use crate::standing::Standings;
 use crate::store::Store;
 
+pub use self::documents::Imported;
+pub use crate::namespaces::entities::rules::Sums;
 pub use crate::secrets::StoredSecret;
+pub use crate::store::{EntitySums, Holding, OldDocument};
 
 /// How alike a name must be to be offered instead of one that is not there: 1 is the same.
 const ALIKE: f64 = 0.85;
@@ -30,7 +34,8 @@ pub struct Admin {
     catalog: Arc<Catalog>,
     vault: Arc<Vault>,
     standings: Arc<Standings>,
-    limits: LoopsConfig,
+    loops: LoopsConfig,
+    entities: EntitiesConfig,
 }
 
 /// A capability that was read, checked and not yet installed: what a person decides about.
@@ -44,6 +49,8 @@ pub struct Offer {
     pub asks: Vec<Grant>,
     /// What is installed under this name already.
     pub replaces: Option<Arc<Entry>>,
+    /// What was kept under this name before, and would be its own again.
+    pub keeps: Sums,
 }
 
 impl Admin {
@@ -55,9 +62,10 @@ impl Admin {
         catalog: Arc<Catalog>,
         vault: Arc<Vault>,
         standings: Arc<Standings>,
-        limits: LoopsConfig,
+        loops: LoopsConfig,
+        entities: EntitiesConfig,
     ) -> Self {
-        Self { store, artifacts, catalog, vault, standings, limits }
+        Self { store, artifacts, catalog, vault, standings, loops, entities }
     }
 
     /// Reads a component and checks every rule, without running it and without changing anything.
@@ -68,6 +76,7 @@ impl Admin {
         Ok(Offer {
             asks: asks(&manifest),
             replaces: self.catalog.current()?.entries.get(&name).cloned(),
+            keeps: self.kept(&name)?,
             capability: Capability { name, digest: report.digest, manifest, installed_at: 0, size: report.size },
             bytes,
         })
@@ -88,14 +97,19 @@ impl Admin {
         self.artifacts.write(&bytes).map(drop)
     }
 
-    /// Removes an install with its grants and approvals. The bytes go when no other install pins them.
+    /// Removes an install with its grants and approvals; its documents stay. The bytes go when no other install
+    /// pins them.
     pub fn uninstall(&self, name: &CapabilityName) -> Result<Digest> {
         let Some(digest) = self.store.remove_install(name)? else {
             return Err(self.not_found(name)?);
         };
-        let artifacts = self.artifacts.clone();
-        self.store.while_unpinned(&digest, move || artifacts.remove(&digest))?;
+        self.remove_unpinned(digest)?;
         Ok(digest)
+    }
+
+    fn remove_unpinned(&self, digest: Digest) -> Result<()> {
+        let artifacts = self.artifacts.clone();
+        self.store.while_unpinned(&digest, move || artifacts.remove(&digest))
     }
 
     /// All installs.

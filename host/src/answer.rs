@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::asks::Asked;
-use crate::audit::{RequestRecord, Usage};
+use crate::audit::{ChangeRecord, RequestRecord, Usage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Tool, is_hidden};
 use crate::runtime::tools;
@@ -28,12 +28,21 @@ pub struct Reply {
     pub structured: Option<Value>,
     /// What to show, in order.
     pub content: Vec<Content>,
-    /// In a dry run: the requests that were not sent.
-    pub plan: Vec<RequestRecord>,
+    /// In a dry run: what was not done.
+    pub plan: Plan,
     /// What people were asked for: requests of the call were refused, and it succeeded without them.
     pub asked: Vec<Asked>,
     /// What the call spent.
     pub usage: Usage,
+}
+
+/// What a dry run did not do, each list in the order of the guest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The requests that were not sent.
+    pub requests: Vec<RequestRecord>,
+    /// The changes of documents that were not made.
+    pub changes: Vec<ChangeRecord>,
 }
 
 /// One piece of an answer.

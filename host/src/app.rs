@@ -89,6 +89,7 @@ impl App {
             vault.clone(),
             standings.clone(),
             config.loops,
+            config.entities,
         );
         Ok(Self {
             home: home.to_owned(),
@@ -127,6 +128,7 @@ impl App {
             runtime: Runtime::new(engine, loader, Admission::new(self.config.runtime))?,
             egress: Arc::new(self.egress()?),
             vault: self.vault.clone(),
+            store: self.store.clone(),
             changes: watch(self.store.clone()),
         });
         Ok(self.host.get_or_init(|| host).clone())

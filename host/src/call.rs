@@ -10,19 +10,21 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{self, Answer};
-pub use crate::answer::{Content, Contents, Reply};
+pub use crate::answer::{Content, Contents, Plan, Reply};
 use crate::asks::{self, Asked, Asker, Asks, Need};
 use crate::audit::{Audit, CallEnd, CallStart, OpenRecord, RequestRecord, Usage};
 use crate::clock;
 use crate::egress::{Egress, Ledger};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::Tool;
+use crate::namespaces::entities::{Access, Entities};
 use crate::namespaces::{http::Http, log::Log};
 use crate::registry::{Catalog, Entry, Snapshot, ToolName};
 use crate::runtime::{Finished, GuestCall, Lease, Runtime, tools};
 use crate::scheduler;
 use crate::secrets::{Redactor, Vault};
 use crate::standing::Standings;
+use crate::store::Store;
 use crate::validate::{Mismatch, ToolSchemas};
 
 /// The agents' door. Cheap to clone; it can call and look, never install, grant or approve.
@@ -40,6 +42,7 @@ pub(crate) struct Rooms {
     pub(crate) runtime: Runtime,
     pub(crate) egress: Arc<Egress>,
     pub(crate) vault: Arc<Vault>,
+    pub(crate) store: Arc<Store>,
     pub(crate) changes: tokio::sync::watch::Receiver<u64>,
 }
 
@@ -133,8 +136,12 @@ impl Host {
         let input = valid_input(&request.arguments, found.schemas())?;
         let lease = Lease { deadline: begun + granted.budget().time, cancel: cancel.child_token() };
         let http = Http::new(self.rooms.egress.clone(), &self.rooms.vault, self.rooms.standings.clone(), &granted);
+        let limits = self.rooms.entities;
+        let entities =
+            Entities::new(self.rooms.store.clone(), &granted, limits, access(request, found.tool()), call_id);
         let call = guest_call(request, input, call_id);
-        let finished = self.rooms.runtime.run(GuestCall { granted, call, lease, http, log: Log::default() }).await;
+        let guest = GuestCall { granted, call, lease, entities, http, log: Log::default() };
+        let finished = self.rooms.runtime.run(guest).await;
         let reply = trail.follow(finished)?;
         answer::check(reply, found.tool(), found.schemas(), trail.redactor())
     }
@@ -198,6 +205,15 @@ fn start(request: &CallRequest, found: Option<&Found>) -> CallStart {
     }
 }
 
+/// What the call may do to documents: what its tool is declared to do, and nothing in a dry run.
+fn access(request: &CallRequest, tool: &Tool) -> Access {
+    match (tool.read_only, request.dry_run) {
+        (true, _) => Access::Read,
+        (false, true) => Access::Plan,
+        (false, false) => Access::Change,
+    }
+}
+
 fn valid_input(arguments: &Map<String, Value>, schemas: &ToolSchemas) -> Result<String> {
     let value = Value::Object(arguments.clone());
     schemas.check_input(&value).map_err(|Mismatch { path, reason }| {
@@ -224,6 +240,7 @@ fn guest_call(request: &CallRequest, input: String, call_id: &str) -> tools::Too
 struct Trail {
     usage: Usage,
     http: Option<Http>,
+    entities: Option<Entities>,
     log: Vec<String>,
     /// Knows no secret: for a call that never came near one.
     clean: Redactor,
@@ -233,6 +250,7 @@ impl Trail {
     /// Keeps what a guest spent and did, and passes on what it answered.
     fn follow(&mut self, finished: Finished) -> Result<Result<tools::Reply, tools::Failure>> {
         self.http = finished.http;
+        self.entities = finished.entities;
         let ledger = self.http.as_ref().map(Http::ledger);
         let (bytes_out, bytes_in) = ledger.map_or((0, 0), Ledger::bytes);
         let requests = ledger.map_or(0, |ledger| ledger.requests().len());
@@ -258,9 +276,12 @@ impl Trail {
         self.http.as_ref().map_or_else(Vec::new, |http| http.ledger().requests().to_vec())
     }
 
-    /// In a dry run: the requests that were not sent.
-    fn plan(&self) -> Vec<RequestRecord> {
-        self.http.as_ref().map_or_else(Vec::new, |http| http.ledger().plan())
+    /// In a dry run: the requests that were not sent, and the changes that were not made.
+    fn plan(&self) -> Plan {
+        Plan {
+            requests: self.http.as_ref().map_or_else(Vec::new, |http| http.ledger().plan()),
+            changes: self.entities.as_ref().map_or_else(Vec::new, |entities| entities.plan().to_vec()),
+        }
     }
 
     /// What people could give so that refused requests leave.

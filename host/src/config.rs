@@ -38,6 +38,8 @@ pub struct Config {
     pub http: HttpConfig,
     /// Limits of schedules.
     pub loops: LoopsConfig,
+    /// What each capability may keep.
+    pub entities: EntitiesConfig,
     /// The HTTP door.
     pub serve: ServeConfig,
     /// How secrets are kept.
@@ -142,6 +144,28 @@ pub struct LoopsConfig {
 impl Default for LoopsConfig {
     fn default() -> Self {
         Self { per_capability: 20, min_period_s: 60, jitter_s: 10, concurrent: 8 }
+    }
+}
+
+/// What each capability may keep.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct EntitiesConfig {
+    /// Documents of one capability.
+    pub documents: u64,
+    /// Bytes of their keys and values. What documents were before may take as many again.
+    pub bytes: u64,
+    /// Bytes of one value.
+    pub value_bytes: usize,
+    /// Arrays and objects that lie in one another in one value.
+    pub depth: usize,
+    /// Former versions that are kept of each document.
+    pub history: u32,
+}
+
+impl Default for EntitiesConfig {
+    fn default() -> Self {
+        Self { documents: 10_000, bytes: 64 * 1024 * 1024, value_bytes: 256 * 1024, depth: 32, history: 10 }
     }
 }
 

@@ -179,7 +179,7 @@ fn a_dry_run_creates_nothing() {
     let reply = github.home.threads.block_on(host.call(call, CancellationToken::new())).expect("a plan");
     assert_eq!(reply.structured, Some(json!({ "created": false })));
     let plan: Vec<String> =
-        reply.plan.iter().map(|request| format!("{} {}", request.method, request.path)).collect();
+        reply.plan.requests.iter().map(|request| format!("{} {}", request.method, request.path)).collect();
     assert_eq!(plan, ["POST /repos/octo/hello/issues"]);
     assert_eq!(github.asked(), [""; 0]);
 }

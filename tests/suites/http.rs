@@ -147,8 +147,11 @@ fn a_dry_run_sends_nothing_that_changes() {
     let reply = world.home.threads.block_on(host.call(call, tokio_util::sync::CancellationToken::new()));
     let reply = reply.expect("a plan");
     assert_eq!(world.upstream.seen().len(), 0);
-    assert_eq!(reply.plan.len(), 1);
-    assert_eq!((reply.plan[0].method.as_str(), reply.plan[0].path.as_str()), ("POST", "/things"));
+    assert_eq!(reply.plan.requests.len(), 1);
+    assert_eq!(
+        (reply.plan.requests[0].method.as_str(), reply.plan.requests[0].path.as_str()),
+        ("POST", "/things")
+    );
     assert_eq!(reply.structured.expect("structured")["status"], 202);
 }
 

@@ -107,7 +107,7 @@ impl Scene {
     }
 
     fn history(&self, of: &Loop) -> Vec<Run> {
-        self.home.app.admin().history(of, 1_000).expect("a history")
+        self.home.app.admin().runs(of, 1_000).expect("a history")
     }
 
     /// Seconds after eight and state of each run, oldest first.

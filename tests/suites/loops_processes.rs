@@ -105,7 +105,7 @@ impl Scene {
     }
 
     fn runs(&self, of: &Loop) -> Vec<Run> {
-        self.world.home.app.admin().history(of, 100).expect("a history")
+        self.world.home.app.admin().runs(of, 100).expect("a history")
     }
 
     /// State and starts of the one run that there may be, with how many requests it made.

@@ -8,6 +8,7 @@ mod attacks;
 mod bad_input;
 mod budgets;
 mod cli;
+mod entities;
 mod github;
 mod http;
 mod httpbin;

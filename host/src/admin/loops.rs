@@ -27,7 +27,7 @@ impl Admin {
     pub fn create_loop(&self, definition: Definition) -> Result<Loop> {
         let now = self.store.now_ms();
         let capability = official();
-        let min_period = Duration::from_secs(self.limits.min_period_s);
+        let min_period = Duration::from_secs(self.loops.min_period_s);
         let limits = Limits { origin: Origin::Person, min_period };
         let next_at = scheduler::check(&definition, &capability, limits, &*self.catalog.current()?, now)?;
         let made = Loop {
@@ -90,7 +90,7 @@ impl Admin {
     }
 
     /// The last runs of a loop, newest first.
-    pub fn history(&self, found: &Loop, limit: usize) -> Result<Vec<Run>> {
+    pub fn runs(&self, found: &Loop, limit: usize) -> Result<Vec<Run>> {
         self.store.history(&found.id, limit)
     }
 }

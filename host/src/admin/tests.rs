@@ -17,7 +17,8 @@ fn open(home: &Path) -> Admin {
     let catalog = Arc::new(Catalog::new(Arc::clone(&store)));
     let vault = Arc::new(Vault::new(home, Arc::clone(&store)));
     let standings = Arc::new(Standings::new(Arc::clone(&catalog), Config::default(), clock));
-    Admin::new(store, Artifacts::new(home), catalog, vault, standings, LoopsConfig::default())
+    let (loops, entities) = (LoopsConfig::default(), EntitiesConfig::default());
+    Admin::new(store, Artifacts::new(home), catalog, vault, standings, loops, entities)
 }
 
 fn name(slug: &str) -> CapabilityName {
@@ -35,6 +36,7 @@ fn offer(slug: &str, version: &str, bytes: &[u8]) -> Offer {
     Offer {
         asks: asks(&manifest),
         replaces: None,
+        keeps: Sums::default(),
         capability: Capability {
             name: name(slug),
             digest: Digest::of(bytes),

@@ -1,4 +1,4 @@
-//! What is remembered of a call: one record, with a child per outbound request.
+//! What is remembered of a call: one record, with a child per outbound request and per change of a document.
 //!
 //! Decides when a record is written: that of a call that may change something before its guest runs, that
 //! of any other within 50 ms of its end, off the call's path. Every record ends: a call that is dropped is
@@ -11,6 +11,8 @@ mod record;
 use std::time::Duration;
 
 pub use record::{Audit, OpenRecord};
+
+use crate::namespaces::entities::document::{Action, Change};
 
 /// The outcome of a call that answered.
 pub const OK: &str = "ok";
@@ -67,6 +69,34 @@ pub struct RequestRecord {
     pub time_ms: u64,
     /// The host's own request, for the connection in `secrets`. Its sizes are not told.
     pub own: bool,
+}
+
+/// One change of a document as it is recorded, or planned in a dry run. Never its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangeRecord {
+    /// The collection.
+    pub entity: String,
+    /// The document.
+    pub key: String,
+    /// `put` or `delete`.
+    pub action: String,
+    /// The version it got; in a dry run, the one it would get now.
+    pub version: u64,
+    /// Bytes of the value; 0 for a removal.
+    pub bytes: u64,
+}
+
+impl ChangeRecord {
+    /// What is remembered of a change that got this version.
+    #[must_use]
+    pub fn of(change: &Change, version: u64) -> Self {
+        let bytes = match &change.action {
+            Action::Put(value) => value.len() as u64,
+            Action::Delete => 0,
+        };
+        let (entity, key) = (change.entity.clone(), change.key.clone());
+        Self { entity, key, action: change.action.as_str().to_owned(), version, bytes }
+    }
 }
 
 /// What is known when a call begins.
@@ -162,6 +192,8 @@ pub struct Record {
     pub usage: Usage,
     /// Its outbound requests.
     pub requests: Vec<RequestRecord>,
+    /// What it changed. Written with each change, not with the record.
+    pub changes: Vec<ChangeRecord>,
     /// What the guest logged.
     pub log: Vec<String>,
 }

@@ -51,6 +51,7 @@ impl Audit {
             detail: None,
             usage: Usage::default(),
             requests: Vec::new(),
+            changes: Vec::new(),
             log: Vec::new(),
         };
         // Made before waiting, so that a caller who gives up meanwhile leaves an end, too.

@@ -174,7 +174,7 @@ mod tests {
                 call_id: String::new(),
                 structured,
                 content: texts.iter().map(|text| Content::Text((*text).to_owned())).collect(),
-                plan: Vec::new(),
+                plan: crate::call::Plan::default(),
                 asked: Vec::new(),
                 usage: crate::audit::Usage::default(),
             })

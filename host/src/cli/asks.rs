@@ -23,6 +23,9 @@ pub(super) fn groups(asks: &[Grant]) -> Vec<Group> {
         let entries: Vec<&str> = grants.iter().filter_map(|grant| grant.entry.as_deref()).collect();
         let about = match namespace {
             NamespaceName::Http => format!("`http`: requests to {}", entries.join(", ")),
+            NamespaceName::Entities if !entries.is_empty() => {
+                format!("`entities`: {} in {}", meaning(namespace), entries.join(", "))
+            }
             _ => format!("`{}`: {}", namespace.as_str(), meaning(namespace)),
         };
         groups.push(Group { about, grants });
@@ -94,16 +97,17 @@ pub(super) fn to_revoke(namespace: &str, entries: &[String]) -> Result<Vec<Grant
 }
 
 fn of_entries(namespace: NamespaceName, entries: &[String]) -> Result<Vec<Grant>> {
-    if !matches!(namespace, NamespaceName::Http | NamespaceName::Loops) {
-        let message = format!("`{}` is granted as a whole: it has no entries", namespace.as_str());
-        return Err(Error::new(ErrorKind::Usage, message));
-    }
+    let one = match namespace {
+        NamespaceName::Http => "a host, or `ownCredentials`",
+        NamespaceName::Entities => "an entity's name",
+        NamespaceName::Loops => "`max=NUMBER` or `every=INTERVAL`",
+        _ => {
+            let message = format!("`{}` is granted as a whole: it has no entries", namespace.as_str());
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+    };
     if entries.iter().any(String::is_empty) {
-        let message = match namespace {
-            NamespaceName::Loops => "an entry of `loops` is `max=NUMBER` or `every=INTERVAL`",
-            _ => "an entry of `http` is a host, or `ownCredentials`",
-        };
-        return Err(Error::new(ErrorKind::Usage, message));
+        return Err(Error::new(ErrorKind::Usage, format!("an entry of `{}` is {one}", namespace.as_str())));
     }
     Ok(entries.iter().map(|entry| Grant { namespace, entry: Some(entry.clone()) }).collect())
 }
@@ -141,7 +145,8 @@ mod tests {
     fn manifest() -> crate::manifest::Manifest {
         serde_json::from_value(serde_json::json!({
             "publisher": "acme", "slug": "weather", "version": "1.0.0", "title": "Weather",
-            "description": "Forecasts.", "uses": ["http", "log", "entities"],
+            "description": "Forecasts.", "uses": ["http", "log", "entities", "sandbox"],
+            "entities": ["notes", "tags"],
             "http": { "allow": ["api.example.com", "*.cdn.example.com:8443"], "ownCredentials": true },
         }))
         .unwrap_or_else(|error| panic!("{error}"))
@@ -170,7 +175,8 @@ mod tests {
                 "`http` `ownCredentials`: `Authorization` and `Cookie` values of its own",
                 "http http:ownCredentials",
             ),
-            ("`entities`: store documents", "entities"),
+            ("`entities`: store documents in notes, tags", "entities entities:notes entities:tags"),
+            ("`sandbox`: read and write files of the conversation", "sandbox"),
         ];
         assert_eq!(groups, expected.map(|(about, grants)| (about.to_owned(), grants.to_owned())));
     }
@@ -185,10 +191,15 @@ mod tests {
             (&["http:api.example.com"], Ok(&["http", "http:api.example.com"])),
             (&["http:x.cdn.example.com:8443"], Ok(&["http", "http:x.cdn.example.com:8443"])),
             (&["http:ownCredentials", "http:ownCredentials"], Ok(&["http", "http:ownCredentials"])),
-            (&["entities", "http:api.example.com"], Ok(&["http", "http:api.example.com", "entities"])),
+            (
+                &["entities", "http:api.example.com"],
+                Ok(&["http", "http:api.example.com", "entities", "entities:notes", "entities:tags"]),
+            ),
+            (&["entities:notes"], Ok(&["entities", "entities:notes"])),
             (&["none", "http"], Err("`--grant none` stands alone")),
             (&["loops"], Err("this capability does not ask for `loops`")),
-            (&["entities:notes"], Err("`entities` is granted as a whole: it has no entries")),
+            (&["entities:"], Err("an entry of `entities` is an entity's name")),
+            (&["sandbox:x"], Err("`sandbox` is granted as a whole: it has no entries")),
             (&["http:"], Err("an entry of `http` is a host, or `ownCredentials`")),
             (&["htpp"], Err("there is no namespace `htpp`")),
             (&[""], Err("there is no namespace ``")),
@@ -212,8 +223,13 @@ mod tests {
             Some(vec!["http:api.example.com".to_owned()])
         );
         assert_eq!(to_revoke("http", &[]).ok().as_deref().map(words), Some(vec!["http".to_owned()]));
-        assert!(to_revoke("entities", &entries).is_err());
         let entries = ["max=5".to_owned()];
         assert_eq!(to_revoke("loops", &entries).ok().as_deref().map(words), Some(vec!["loops:max=5".to_owned()]));
+        let notes = ["notes".to_owned()];
+        assert_eq!(
+            to_revoke("entities", &notes).ok().as_deref().map(words),
+            Some(vec!["entities:notes".to_owned()])
+        );
+        assert!(to_revoke("sandbox", &entries).is_err());
     }
 }

@@ -19,7 +19,7 @@ Examples:
   remit audit --since 1h
   remit audit --capability acme/weather --outcome capability/failed
   remit audit --request-outcome http/host-not-allowed
-  remit audit ID                 with its requests and its log")]
+  remit audit ID                 with its requests, its changes and its log")]
 pub(super) struct AuditArgs {
     /// Show this record in full
     #[arg(conflicts_with_all = ["capability", "tool", "outcome", "request_outcome", "since"])]
@@ -128,6 +128,9 @@ fn record_text(record: &Record) -> String {
     if !record.requests.is_empty() {
         let _ = write!(text, "\nrequests\n{}", spent::requests_text(&record.requests));
     }
+    if !record.changes.is_empty() {
+        let _ = write!(text, "\nchanges\n{}", spent::changes_text(&record.changes));
+    }
     if !record.log.is_empty() {
         text.push_str("\nlog\n");
         for line in &record.log {
@@ -150,6 +153,7 @@ fn record_value(record: &Record) -> Value {
         "detail": record.detail,
         "usage": spent::usage_value(&record.usage),
         "requests": spent::requests_value(&record.requests),
+        "changes": spent::changes_value(&record.changes),
         "log": record.log,
     })
 }

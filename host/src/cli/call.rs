@@ -37,7 +37,7 @@ pub(super) struct CallArgs {
     /// Show what the call spent, on stderr; `--json` always has it
     #[arg(long)]
     usage: bool,
-    /// Change nothing: requests that would are shown, not sent
+    /// Change nothing: requests and changes of documents are shown, not sent or made
     #[arg(long)]
     dry_run: bool,
 }
@@ -81,7 +81,7 @@ fn answer(reply: &Reply, show_usage: bool, output: Output) -> Result<()> {
             "call": reply.call_id,
             "structured": reply.structured,
             "content": reply.content.iter().map(content_value).collect::<Vec<_>>(),
-            "plan": spent::requests_value(&reply.plan),
+            "plan": spent::plan_value(&reply.plan),
             "approvalIds": ids(&reply.asked),
             "usage": spent::usage_value(&reply.usage),
         }))?;
@@ -89,8 +89,8 @@ fn answer(reply: &Reply, show_usage: bool, output: Output) -> Result<()> {
         // At a terminal, what a guest wrote must not act on it. A pipe gets it as it is.
         let text = answer_text(reply);
         output.text(&if output.is_terminal() { printable(&text) } else { text })?;
-        if !reply.plan.is_empty() {
-            output.aside(&format!("not sent\n{}", spent::requests_text(&reply.plan)));
+        if let Some(plan) = spent::plan_text(&reply.plan) {
+            output.aside(&plan);
         }
         let ids = ids(&reply.asked);
         if !ids.is_empty() {
@@ -225,6 +225,7 @@ fn kind(value: &Value) -> &'static str {
 mod tests {
     use super::*;
     use crate::audit::Usage;
+    use crate::call::Plan;
 
     #[test]
     fn only_an_object_is_an_input() {
@@ -252,7 +253,7 @@ mod tests {
             call_id: "1".to_owned(),
             structured,
             content,
-            plan: Vec::new(),
+            plan: Plan::default(),
             asked: Vec::new(),
             usage: Usage::default(),
         }

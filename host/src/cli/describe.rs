@@ -50,6 +50,11 @@ pub(super) fn asks(manifest: &Manifest, mark: &dyn Fn(&Grant) -> String) -> Stri
                 (format!("http {OWN_CREDENTIALS}"), "send credentials of its own".to_owned())
             }
             (NamespaceName::Http, Some(host)) => ("http".to_owned(), host.to_owned()),
+            // The names below it say it all.
+            (NamespaceName::Entities, None) if !manifest.entities.is_empty() => continue,
+            (NamespaceName::Entities, Some(entity)) => {
+                ("entities".to_owned(), format!("{} in {entity}", meaning(NamespaceName::Entities)))
+            }
             (namespace, _) => (namespace.as_str().to_owned(), meaning(namespace).to_owned()),
         };
         rows.push(vec![what, allows, mark(&ask)]);
@@ -190,7 +195,7 @@ mod tests {
     fn weather() -> Manifest {
         manifest(json!({
             "publisher": "acme", "slug": "weather", "version": "1.0.0", "title": "Weather",
-            "description": "Forecasts for\na place.", "uses": ["http", "entities"],
+            "description": "Forecasts for\na place.", "uses": ["http", "entities", "loops"], "entities": ["notes"],
             "http": { "allow": ["api.example.com", "*.cdn.example.com"], "ownCredentials": true },
             "secrets": [{
                 "name": "API_KEY", "required": true, "description": "From your account page.",
@@ -216,7 +221,8 @@ asks for
   http                 *.cdn.example.com
   http                 api.example.com
   http ownCredentials  send credentials of its own
-  entities             store documents                                             new
+  entities             store documents in notes
+  loops                run on a schedule                                           new
   secret API_KEY       required, to api.example.com in header:authorization, body  From your account page.
 
 may spend per call, under this host's ceilings

@@ -5,6 +5,8 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use jiff::{SpanRelativeTo, Timestamp, civil};
 
+use crate::admin::Sums;
+
 /// A count with its digits in groups of three.
 pub(super) fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -21,6 +23,12 @@ pub(super) fn count(number: u64) -> String {
 /// `number` with its noun: `1 tool`, `2 tools`.
 pub(super) fn plural(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", count(number as u64), if number == 1 { "" } else { "s" })
+}
+
+/// How much a capability keeps: `2 documents (1.5 KiB)`.
+pub(super) fn kept(sums: Sums) -> String {
+    let documents = usize::try_from(sums.documents).unwrap_or(usize::MAX);
+    format!("{} ({})", plural(documents, "document"), size(sums.bytes))
 }
 
 /// A size in bytes.

@@ -30,7 +30,7 @@ pub(super) struct InstallArgs {
     /// The component, as `remit build` makes it
     file: PathBuf,
     /// Grant this and ask no questions: `http` (every host it asks for), `http:HOST`,
-    /// `http:ownCredentials`, another namespace, or `none`; may be repeated
+    /// `http:ownCredentials`, another namespace, `entities:NAME`, or `none`; may be repeated
     #[arg(long = "grant", value_name = "SPEC")]
     grants: Vec<String>,
     /// Grant everything it asks for
@@ -116,6 +116,10 @@ fn offered(offer: &Offer) -> String {
     let mut parts = vec![describe::head(&offer.capability)];
     if let Some(before) = before {
         parts.push(difference(offer, before));
+    }
+    if offer.keeps.documents > 0 {
+        let (name, kept) = (&offer.capability.name, super::figures::kept(offer.keeps));
+        parts.push(format!("finds what was kept before\n  {kept}: remit entities list {name}\n"));
     }
     parts.push(describe::asks(manifest, &mark));
     parts.push(describe::tools(manifest));

@@ -13,6 +13,7 @@ mod completions;
 mod connect;
 mod describe;
 mod disapprove;
+mod entities;
 mod figures;
 mod grant;
 mod guard;
@@ -109,6 +110,7 @@ enum Command {
     Secret(secret::SecretArgs),
     Approve(approve::ApproveArgs),
     Disapprove(disapprove::DisapproveArgs),
+    Entities(entities::EntitiesArgs),
     Call(call::CallArgs),
     Serve(serve::ServeArgs),
     Loops(loops::LoopsArgs),
@@ -198,6 +200,7 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Secret(args) => secret::run(args, context),
         Command::Approve(args) => approve::run(args, context),
         Command::Disapprove(args) => disapprove::run(args, context),
+        Command::Entities(args) => entities::run(args, context),
         Command::Call(args) => call::run(args, context),
         Command::Serve(args) => serve::run(args, context),
         Command::Loops(args) => loops::run(args, context),

@@ -1,10 +1,11 @@
-//! What a call spent and which requests it made, as rows and as JSON. Pure.
+//! What a call spent, which requests it made and what it changed, as rows and as JSON. Pure.
 
 use serde_json::{Value, json};
 
 use super::describe::indented;
 use super::figures::{count, size, span};
-use crate::audit::{RequestRecord, Usage};
+use crate::audit::{ChangeRecord, RequestRecord, Usage};
+use crate::call::Plan;
 
 /// What a call spent, for people.
 pub(super) fn usage_text(usage: &Usage) -> String {
@@ -77,6 +78,46 @@ pub(super) fn requests_value(requests: &[RequestRecord]) -> Value {
     Value::Array(values.collect())
 }
 
+/// Changes of documents, for people.
+pub(super) fn changes_text(changes: &[ChangeRecord]) -> String {
+    let rows: Vec<_> = changes
+        .iter()
+        .map(|change| {
+            let size = if change.action == "put" { size(change.bytes) } else { String::new() };
+            vec![change.action.clone(), format!("{} {}", change.entity, change.key), size]
+        })
+        .collect();
+    indented(&rows)
+}
+
+/// Changes of documents, for programs.
+pub(super) fn changes_value(changes: &[ChangeRecord]) -> Value {
+    let values = changes.iter().map(|change| {
+        json!({
+            "entity": change.entity, "key": change.key, "action": change.action,
+            "version": change.version, "bytes": change.bytes,
+        })
+    });
+    Value::Array(values.collect())
+}
+
+/// What a dry run did not do, for people; nothing when there is nothing.
+pub(super) fn plan_text(plan: &Plan) -> Option<String> {
+    let mut parts = Vec::new();
+    if !plan.requests.is_empty() {
+        parts.push(format!("not sent\n{}", requests_text(&plan.requests)));
+    }
+    if !plan.changes.is_empty() {
+        parts.push(format!("not changed\n{}", changes_text(&plan.changes)));
+    }
+    (!parts.is_empty()).then(|| parts.join(""))
+}
+
+/// What a dry run did not do, for programs.
+pub(super) fn plan_value(plan: &Plan) -> Value {
+    json!({ "requests": requests_value(&plan.requests), "changes": changes_value(&plan.changes) })
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -133,6 +174,27 @@ usage
         assert_eq!(
             requests_text(&[token]),
             "  POST  api.example.com/items  sent  201  0 B out, 0 B in  31 ms  the host's own, for API_KEY\n"
+        );
+    }
+
+    #[test]
+    fn changes_are_one_line_each() {
+        let change = |action: &str, bytes| ChangeRecord {
+            entity: "notes".to_owned(),
+            key: "a b".to_owned(),
+            action: action.to_owned(),
+            version: 3,
+            bytes,
+        };
+        let plan = Plan { requests: Vec::new(), changes: vec![change("put", 2_048), change("delete", 0)] };
+        assert_eq!(
+            plan_text(&plan).as_deref(),
+            Some("not changed\n  put     notes a b  2.0 KiB\n  delete  notes a b\n")
+        );
+        assert_eq!(plan_text(&Plan::default()), None);
+        assert_eq!(
+            plan_value(&plan)["changes"][1],
+            json!({ "entity": "notes", "key": "a b", "action": "delete", "version": 3, "bytes": 0 })
         );
     }
 }

@@ -40,6 +40,18 @@ const PERIOD_S: RangeInclusive<u64> = 60..=366 * 24 * 60 * 60;
 /// An hour spreads even ten thousand loops.
 const JITTER_S: RangeInclusive<u64> = 0..=3_600;
 
+/// SQLite and the memory of a page carry it; far above what a capability's notes need.
+const KEPT_BYTES: RangeInclusive<u64> = 1..=64 * 1024 * 1024 * 1024;
+
+/// A page of a list has a mebibyte, and always has room for one document.
+const VALUE_BYTES: RangeInclusive<u64> = 1..=1024 * 1024;
+
+/// The parser of JSON goes no deeper than 128.
+const DEPTH: RangeInclusive<u64> = 1..=100;
+
+/// More is a log, which belongs into documents of its own.
+const HISTORY: RangeInclusive<u64> = 0..=1_000;
+
 /// Any number but none: zero would switch the service off, and there are clearer ways to do that.
 const SOME: RangeInclusive<u64> = 1..=u32::MAX as u64;
 
@@ -112,6 +124,7 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
     within_ceilings(&config.defaults, &config.ceilings)?;
     let runtime = &config.runtime;
     let http = &config.http;
+    let entities = &config.entities;
     let serve = &config.serve;
     let loops = &config.loops;
     let numbers: &[(&str, &str, u64, RangeInclusive<u64>)] = &[
@@ -132,6 +145,11 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
         ("loops", "min-period-s", loops.min_period_s, PERIOD_S),
         ("loops", "jitter-s", loops.jitter_s, JITTER_S),
         ("loops", "concurrent", loops.concurrent as u64, CALLS),
+        ("entities", "documents", entities.documents, SOME),
+        ("entities", "bytes", entities.bytes, KEPT_BYTES),
+        ("entities", "value-bytes", entities.value_bytes as u64, VALUE_BYTES),
+        ("entities", "depth", entities.depth as u64, DEPTH),
+        ("entities", "history", entities.history.into(), HISTORY),
         ("serve", "sessions", serve.sessions as u64, SOME),
         ("serve", "requests-per-second", serve.requests_per_second.into(), SOME),
         ("serve", "body-bytes", serve.body_bytes as u64, BODY_BYTES),

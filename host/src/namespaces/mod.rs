@@ -3,6 +3,7 @@
 //! Linking walks the table and links only what is granted, so an import that is not granted does not exist
 //! for that instance. What a namespace may do is decided by `policy`; doing it is the namespace's own room.
 
+pub mod entities;
 pub mod http;
 pub mod log;
 
@@ -24,6 +25,7 @@ pub struct Namespace {
 
 /// Every namespace this host offers.
 pub const NAMESPACES: &[Namespace] = &[
+    Namespace { name: NamespaceName::Entities, interface: entities::INTERFACE, link: entities::link },
     Namespace { name: NamespaceName::Http, interface: http::INTERFACE, link: http::link },
     Namespace { name: NamespaceName::Log, interface: log::INTERFACE, link: log::link },
 ];

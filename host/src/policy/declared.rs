@@ -28,6 +28,9 @@ pub fn asks(manifest: &Manifest) -> Vec<Grant> {
             let entries = http.allow.iter().cloned().chain(own_credentials);
             asks.extend(entries.map(|entry| Grant { namespace, entry: Some(entry) }));
         }
+        if namespace == NamespaceName::Entities {
+            asks.extend(manifest.entities.iter().map(|entity| Grant { namespace, entry: Some(entity.clone()) }));
+        }
     }
     asks.sort();
     asks.dedup();
@@ -44,6 +47,13 @@ pub fn check_grant(manifest: &Manifest, grant: &Grant) -> Result<()> {
     let Some(entry) = &grant.entry else { return Ok(()) };
     if grant.namespace == NamespaceName::Loops {
         return loops::check_entry(entry);
+    }
+    if grant.namespace == NamespaceName::Entities {
+        return if manifest.entities.contains(entry) {
+            Ok(())
+        } else {
+            Err(outside(manifest, &format!("the entity `{entry}`"), "entities", manifest.entities.iter()))
+        };
     }
     let Some(http) = manifest.http.as_ref().filter(|_| grant.namespace == NamespaceName::Http) else {
         return Err(outside(manifest, &format!("`{namespace}:{entry}`"), "entries", NOTHING.iter()));
@@ -208,6 +218,25 @@ mod tests {
             error.message,
             "`acme/weather` does not declare `evil.example`; it declares these hosts: `api.example.com`, \
              `*.cdn.example.com`, `api.example.com:8443`"
+        );
+    }
+
+    #[test]
+    fn entities_are_asked_for_and_granted_by_name() {
+        use NamespaceName::Entities;
+        let mut manifest = manifest();
+        manifest.uses = vec![Entities];
+        manifest.entities = vec!["notes".to_owned(), "tags".to_owned()];
+        assert_eq!(asks(&manifest), ["", "notes", "tags"].map(|entry| grant(Entities, entry)));
+        for (entry, is_declared) in
+            [("notes", true), ("tags", true), ("other", false), ("Notes", false), ("*", false)]
+        {
+            assert_eq!(check_grant(&manifest, &grant(Entities, entry)).is_ok(), is_declared, "{entry}");
+        }
+        let error = check_grant(&manifest, &grant(Entities, "other")).unwrap_err();
+        assert_eq!(
+            error.message,
+            "`acme/weather` does not declare the entity `other`; it declares these entities: `notes`, `tags`"
         );
     }
 

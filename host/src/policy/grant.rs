@@ -17,8 +17,8 @@ use crate::registry::Capability;
 pub struct Grant {
     /// The namespace.
     pub namespace: NamespaceName,
-    /// What of it: for `http` a host pattern, or `ownCredentials`; for `loops` `max=NUMBER` or `every=INTERVAL`.
-    /// `None` is the namespace itself.
+    /// What of it: for `http` a host pattern, or `ownCredentials`; for `entities` a name; for `loops`
+    /// `max=NUMBER` or `every=INTERVAL`. `None` is the namespace itself.
     pub entry: Option<String>,
 }
 
@@ -91,6 +91,7 @@ pub struct Granted {
     namespaces: BTreeSet<NamespaceName>,
     http: Option<HttpGrant>,
     loops: Option<LoopsGrant>,
+    entities: Option<EntitiesGrant>,
     secrets: Vec<SecretUse>,
     budget: Budget,
 }
@@ -102,6 +103,13 @@ pub struct HttpGrant {
     pub allow: Vec<HostPattern>,
     /// Whether literal credentials of the guest's own may be sent.
     pub own_credentials: bool,
+}
+
+/// What the `entities` namespace may do for one capability.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntitiesGrant {
+    /// Entities that are both declared and granted.
+    pub names: Vec<String>,
 }
 
 /// One secret of the manifest with all its approvals. One without approvals is unusable.
@@ -138,6 +146,12 @@ impl Granted {
         self.loops
     }
 
+    /// What `entities` may do, when it is granted.
+    #[must_use]
+    pub fn entities(&self) -> Option<&EntitiesGrant> {
+        self.entities.as_ref()
+    }
+
     /// The secrets its manifest declares.
     #[must_use]
     pub fn secrets(&self) -> &[SecretUse] {
@@ -170,6 +184,7 @@ pub fn decide(
     Granted {
         http: namespaces.contains(&NamespaceName::Http).then(|| decide_http(manifest, grants)),
         loops: namespaces.contains(&NamespaceName::Loops).then(|| loops::decide(grants, config.loops)),
+        entities: namespaces.contains(&NamespaceName::Entities).then(|| decide_entities(manifest, grants)),
         secrets: manifest
             .secrets
             .iter()
@@ -203,6 +218,14 @@ fn decide_http(manifest: &Manifest, grants: &[Grant]) -> HttpGrant {
         own_credentials: manifest.http.as_ref().is_some_and(|http| http.own_credentials)
             && entries().any(|entry| entry == OWN_CREDENTIALS),
     }
+}
+
+fn decide_entities(manifest: &Manifest, grants: &[Grant]) -> EntitiesGrant {
+    let is_granted = |entity: &&String| {
+        let entry = Some((*entity).clone());
+        grants.contains(&Grant { namespace: NamespaceName::Entities, entry })
+    };
+    EntitiesGrant { names: manifest.entities.iter().filter(is_granted).cloned().collect() }
 }
 
 fn decide_secret(manifest: &Manifest, secret: &Secret, approvals: &[Approval], now_ms: i64) -> SecretUse {

@@ -12,7 +12,9 @@ mod wish;
 
 pub use budget::{BUDGET_CEILING, Budget, DEFAULT_BUDGET, memory_ceiling};
 pub use declared::{OWN_CREDENTIALS, all_declared, asks, check_approval, check_grant, same_grant};
-pub use grant::{Approval, Grant, Granted, HttpGrant, InvalidPlace, Place, SecretUse, decide, is_granted};
+pub use grant::{
+    Approval, EntitiesGrant, Grant, Granted, HttpGrant, InvalidPlace, Place, SecretUse, decide, is_granted,
+};
 pub use hosts::{HTTPS_PORT, HostPattern, InvalidPattern};
 pub(crate) use hosts::{canonical_port, is_dns_name};
 pub use loops::LoopsGrant;

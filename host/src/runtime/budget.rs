@@ -14,7 +14,7 @@ use crate::error::ErrorKind;
 
 /// Fuel of one host call: about what the host spends on it, in guest instructions.
 const HOST_CALL_FUEL: u64 = 1_000;
-/// Fuel of one byte that crosses into the host.
+/// Fuel of one byte that crosses between guest and host.
 const HOST_BYTE_FUEL: u64 = 1;
 /// Host calls of one call: a page of log lines and every request fit many times.
 const HOST_CALLS: u64 = 10_000;
@@ -93,13 +93,18 @@ impl Meter {
 /// Charges one host call that brought `bytes` into the host. Every function of every namespace begins
 /// with it.
 pub fn charge(store: &mut StoreContextMut<'_, State>, bytes: usize) -> wasmtime::Result<()> {
+    charge_many(store, 1, bytes as u64)
+}
+
+/// Charges what is as much work as `calls` host calls, and `bytes` that cross in whichever direction.
+pub fn charge_many(store: &mut StoreContextMut<'_, State>, calls: u64, bytes: u64) -> wasmtime::Result<()> {
     store.data().lease.check()?;
     let meter = &mut store.data_mut().meter;
-    meter.host_calls += 1;
+    meter.host_calls = meter.host_calls.saturating_add(calls);
     if meter.host_calls > HOST_CALLS {
         return Err(Stop::HostCalls.into());
     }
-    let price = HOST_CALL_FUEL.saturating_add(HOST_BYTE_FUEL.saturating_mul(bytes as u64));
+    let price = HOST_CALL_FUEL.saturating_mul(calls).saturating_add(HOST_BYTE_FUEL.saturating_mul(bytes));
     let left = store.get_fuel()?;
     store.set_fuel(left.saturating_sub(price))?;
     if price > left {

@@ -14,7 +14,7 @@ use super::ticker::Ticker;
 use super::{Admission, Engine, State, tools};
 use crate::clock::monotonic;
 use crate::error::{Error, ErrorKind, Result};
-use crate::namespaces::{http::Http, log::Log};
+use crate::namespaces::{entities::Entities, http::Http, log::Log};
 use crate::policy::Granted;
 
 /// Bytes that one call between guest and host may lift, strings and lists together.
@@ -42,6 +42,8 @@ pub struct GuestCall {
     /// Until when, and for whom.
     pub lease: Lease,
     /// The namespaces' state.
+    pub entities: Entities,
+    /// The namespaces' state.
     pub http: Http,
     /// The namespaces' state.
     pub log: Log,
@@ -53,6 +55,8 @@ pub struct Finished {
     pub outcome: Result<Result<tools::Reply, tools::Failure>>,
     /// What it spent.
     pub spent: Spent,
+    /// What it planned to change, in a dry run.
+    pub entities: Option<Entities>,
     /// Its requests and what they brought.
     pub http: Option<Http>,
     /// What it logged.
@@ -72,7 +76,7 @@ pub struct Spent {
 
 impl Finished {
     fn never_ran(error: Error) -> Self {
-        Self { outcome: Err(error), spent: Spent::default(), http: None, log: Log::default() }
+        Self { outcome: Err(error), spent: Spent::default(), entities: None, http: None, log: Log::default() }
     }
 }
 
@@ -144,6 +148,7 @@ fn execute(engine: &Engine, ticker: &Arc<Ticker>, linked: &Linked, call: GuestCa
         lease: call.lease.clone(),
         granted: call.granted,
         dry_run: call.call.context.dry_run,
+        entities: call.entities,
         http: call.http,
         log: call.log,
     };
@@ -170,7 +175,7 @@ fn execute(engine: &Engine, ticker: &Arc<Ticker>, linked: &Linked, call: GuestCa
     let state = store.into_data();
     let spent = Spent { fuel, memory_peak: state.limiter.peak(), host_calls: state.meter.host_calls() };
     let outcome = outcome.map_err(|error| why_stopped(&error, &state.limiter));
-    Finished { outcome, spent, http: Some(state.http), log: state.log }
+    Finished { outcome, spent, entities: Some(state.entities), http: Some(state.http), log: state.log }
 }
 
 fn enter(

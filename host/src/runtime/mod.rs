@@ -17,8 +17,8 @@ mod threads;
 mod ticker;
 
 pub use admission::Admission;
-pub use bindings::{http, log, tools};
-pub use budget::{Lease, Stop, charge};
+pub use bindings::{entities, http, log, tools};
+pub use budget::{Lease, Stop, charge, charge_many};
 pub use cache::CompiledCache;
 pub use compile::{Compiler, WORKER_COMMAND, compile_worker};
 pub use engine::Engine;

@@ -4,7 +4,7 @@
 //! else. It starts from what `policy` granted; there is no default.
 
 use super::budget::{Lease, Limiter, Meter};
-use crate::namespaces::{http::Http, log::Log};
+use crate::namespaces::{entities::Entities, http::Http, log::Log};
 use crate::policy::Granted;
 
 /// What one call holds while it runs.
@@ -19,6 +19,8 @@ pub struct State {
     pub granted: Granted,
     /// Nothing may change.
     pub dry_run: bool,
+    /// The `entities` namespace.
+    pub entities: Entities,
     /// The `http` namespace.
     pub http: Http,
     /// The `log` namespace.

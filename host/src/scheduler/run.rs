@@ -259,6 +259,7 @@ pub(crate) fn record_of(of: &Loop, kind: ErrorKind, detail: &str, now_ms: i64) -
         detail: Some(detail.to_owned()),
         usage: Usage::default(),
         requests: Vec::new(),
+        changes: Vec::new(),
         log: Vec::new(),
     })
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 
 use super::failure::damaged;
-use super::{Process, Store, count, process, read_count, runs};
+use super::{Process, Store, count, entities, process, read_count, runs};
 use crate::audit::{self, Query, Record, RequestRecord, RunEnd, Usage};
 use crate::error::{Error, Result};
 
@@ -69,6 +69,7 @@ impl Store {
             while let Some(row) = rows.next()? {
                 let mut record = read_record(row)?;
                 record.requests = read_requests(connection, &record.id)?;
+                record.changes = entities::read_changes(connection, &record.id)?;
                 records.push(record);
             }
             Ok(records)
@@ -187,6 +188,7 @@ fn read_record(row: &Row<'_>) -> Result<Record> {
             bytes_in: read_count(row, 15)?,
         },
         requests: Vec::new(),
+        changes: Vec::new(),
         log: list(row, 16)?,
     })
 }

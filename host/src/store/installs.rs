@@ -152,7 +152,7 @@ fn refuse_other_bytes(name: &CapabilityName, version: &Version, installed: &Vers
     .hint(format!("raise `version` in `capability.json`, or run `remit uninstall {name}` first")))
 }
 
-fn delete(connection: &Connection, name: &CapabilityName) -> Result<()> {
+pub(super) fn delete(connection: &Connection, name: &CapabilityName) -> Result<()> {
     connection
         .prepare_cached("DELETE FROM installs WHERE publisher = ?1 AND slug = ?2")?
         .execute((&name.publisher, &name.slug))?;

@@ -7,6 +7,7 @@
 
 mod cold_start;
 mod engine;
+mod entities;
 mod home;
 mod redaction;
 mod server;
@@ -38,6 +39,9 @@ fn main() {
     let wanted = |name: &str| only.is_empty() || only.iter().any(|word| name.contains(word.as_str()));
     if wanted("engine_call") {
         engine::measure(effort);
+    }
+    if wanted("entities") {
+        entities::measure(effort);
     }
     if wanted("mcp_stdio_call") {
         stdio::measure(effort);

@@ -23,7 +23,7 @@ pub(super) fn run(args: &HistoryArgs, context: &Context) -> Result<()> {
     let output = context.output;
     let app = context.open()?;
     let found = app.admin().find_loop(&args.which.name, &args.which.loop_name)?;
-    let runs = app.admin().history(&found, args.limit)?;
+    let runs = app.admin().runs(&found, args.limit)?;
     if output.is_json() {
         return output.value(&Value::Array(runs.iter().map(run_value).collect()));
     }

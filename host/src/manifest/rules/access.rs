@@ -1,4 +1,4 @@
-//! What a manifest asks to reach: namespaces, hosts, and secrets with the places they go to.
+//! What a manifest asks to reach: namespaces, hosts, entities, and secrets with the places they go to.
 
 use std::collections::BTreeSet;
 
@@ -11,6 +11,9 @@ use crate::policy::HostPattern;
 /// More hosts than one service has; a list that nobody reads is no list.
 const MAX_HOSTS: usize = 64;
 
+/// An entity is a kind of document, not a folder; more kinds are several capabilities.
+const MAX_ENTITIES: usize = 32;
+
 /// A capability that needs more credentials is several capabilities.
 const MAX_SECRETS: usize = 16;
 
@@ -18,6 +21,7 @@ pub(super) fn check(manifest: &Manifest, problems: &mut Problems) {
     uses(manifest, problems);
     let allowed = manifest.http.as_ref().map(|http| hosts(http, problems)).unwrap_or_default();
     secrets(&manifest.secrets, &allowed, problems);
+    entities(&manifest.entities, problems);
 }
 
 /// Each section needs its namespace, and each namespace its section.
@@ -34,6 +38,13 @@ fn uses(manifest: &Manifest, problems: &mut Problems) {
     }
     if !uses_http && manifest.http.is_some() {
         problems.add("uses", "add \"http\", or remove the section `http`");
+    }
+    let uses_entities = seen.contains(&NamespaceName::Entities);
+    if uses_entities && manifest.entities.is_empty() {
+        problems.add("entities", "name at least one, or remove \"entities\" from `uses`");
+    }
+    if !uses_entities && !manifest.entities.is_empty() {
+        problems.add("uses", "add \"entities\", or remove the section `entities`");
     }
     if !uses_http && !manifest.secrets.is_empty() {
         problems.add("uses", "add \"http\", or remove `secrets`: they go nowhere else");
@@ -59,6 +70,18 @@ fn hosts(http: &Http, problems: &mut Problems) -> Vec<HostPattern> {
         }
     }
     allowed
+}
+
+fn entities(entities: &[String], problems: &mut Problems) {
+    if entities.len() > MAX_ENTITIES {
+        problems.add("entities", format!("name at most {MAX_ENTITIES} entities"));
+    }
+    for (index, entity) in entities.iter().enumerate() {
+        problems.add_some(format!("entities[{index}]"), names::check_entity(entity));
+        if entities[..index].contains(entity) {
+            problems.add(format!("entities[{index}]"), "remove it: it is named twice");
+        }
+    }
 }
 
 fn secrets(secrets: &[Secret], allowed: &[HostPattern], problems: &mut Problems) {

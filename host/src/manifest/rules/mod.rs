@@ -15,7 +15,8 @@ mod tools;
 
 use std::collections::BTreeSet;
 
-pub use names::check_name;
+pub(crate) use names::MAX_NAME;
+pub use names::{check_entity, check_name};
 pub use text::visible;
 
 use super::{Limits, Manifest};

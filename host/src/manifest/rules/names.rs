@@ -1,10 +1,10 @@
-//! Names: what publishers, capabilities, tools and secrets may be called.
+//! Names: what publishers, capabilities, tools, entities and secrets may be called.
 //!
 //! A name stands in addresses, file names, environment and code, and people compare names by eye, so the
 //! alphabet is small.
 
 /// The longest name: MCP clients take tool names up to 64 characters, and DNS labels have 63.
-pub(super) const MAX_NAME: usize = 64;
+pub(crate) const MAX_NAME: usize = 64;
 
 /// Windows opens a device instead of a file of such a name.
 const DEVICES: &[&str] = &["con", "prn", "aux", "nul"];
@@ -63,6 +63,16 @@ pub(super) fn tool(name: &str) -> Option<String> {
     RESERVED_TOOLS.contains(&name).then(|| format!("choose another name: `{name}` is reserved"))
 }
 
+/// What is wrong with the name of an entity.
+pub fn check_entity(name: &str) -> Option<String> {
+    let fits = |character: char| matches!(character, 'a'..='z' | '0'..='9' | '_');
+    let is_good = name.len() <= MAX_NAME
+        && name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.chars().all(fits);
+    (!is_good)
+        .then(|| format!("use lower-case letters a-z, digits and underscores, a letter first, at most {MAX_NAME}"))
+}
+
 /// What is wrong with the name of a secret.
 pub(super) fn secret(name: &str) -> Option<String> {
     let fits = |character: char| matches!(character, 'A'..='Z' | '0'..='9' | '_');
@@ -107,6 +117,17 @@ mod tests {
         ];
         for bad in bad {
             assert!(check_name(bad).is_some(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn entities_are_named_as_fields_are() {
+        let long = "a".repeat(65);
+        for good in ["a", "notes", "digest_state", "v2", "a__b", "search", &long[1..]] {
+            assert_eq!(check_entity(good), None, "{good}");
+        }
+        for bad in ["", "_a", "2a", "Notes", "my-notes", "a.b", "a b", "ä", "a/b", "a\0", "*", &long] {
+            assert!(check_entity(bad).is_some(), "{bad}");
         }
     }
 

@@ -6,7 +6,7 @@
 use super::super::{Manifest, NamespaceName, Runtime};
 use super::Problems;
 
-const NAMESPACES: &[NamespaceName] = &[NamespaceName::Entities, NamespaceName::Sandbox];
+const NAMESPACES: &[NamespaceName] = &[NamespaceName::Sandbox];
 
 const RUNTIMES: &[Runtime] =
     &[Runtime::Codemode, Runtime::RenderTemplate, Runtime::Openapi, Runtime::Mcp, Runtime::Builtin];
@@ -28,9 +28,6 @@ pub(super) fn check(manifest: &Manifest, problems: &mut Problems) {
         if NAMESPACES.contains(namespace) {
             problems.add(format!("uses[{index}]"), not_offered("namespace", namespace.as_str()));
         }
-    }
-    if !manifest.entities.is_empty() {
-        problems.add("entities", not_offered("field", "entities"));
     }
     for (index, tool) in manifest.tools.iter().enumerate() {
         for (field, is_present) in TOOL_FIELDS {

@@ -83,9 +83,7 @@ fn identity_is_plain() {
 fn what_is_not_offered_yet_is_refused() {
     assert_snapshot!(told(&[
         ("/runtime", json!("openapi")),
-        ("/uses/-", json!("entities")),
         ("/uses/-", json!("sandbox")),
-        ("/entities", json!(["digest_state"])),
         ("/tools/0/requiredRole", json!("admin")),
         ("/tools/0/requiredPermission", json!("weather:read")),
         ("/tools/0/featureFlag", json!("beta")),
@@ -144,6 +142,18 @@ fn namespaces_and_sections_belong_together() {
     assert_snapshot!("http_used_and_not_described", told(&[("/http", Value::Null), ("/secrets", Value::Null)]));
     assert_snapshot!("http_described_and_not_used", told(&[("/uses", json!([]))]));
     assert_snapshot!("namespace_twice", told(&[("/uses/-", json!("http"))]));
+}
+
+#[test]
+fn entities_are_named_and_used() {
+    let uses = ("/uses/-", json!("entities"));
+    assert_eq!(told(&[uses.clone(), ("/entities", json!(["notes", "digest_state"]))]), "");
+    assert_snapshot!("entities_used_and_not_named", told(std::slice::from_ref(&uses)));
+    assert_snapshot!("entities_named_and_not_used", told(&[("/entities", json!(["notes"]))]));
+    assert_snapshot!(
+        "entities_with_bad_names",
+        told(&[uses, ("/entities", json!(["notes", "Notes", "my-notes", "", "notes"]))])
+    );
 }
 
 #[test]

@@ -84,6 +84,24 @@ fn a_host_is_reached_when_declared_and_granted() {
 }
 
 #[test]
+fn an_entity_exists_when_declared_and_granted() {
+    let manifest = json!({ "entities": ["notes", "tags"] });
+    let cases: &[(&[&str], Option<&[&str]>)] = &[
+        (&[], None),
+        (&["entities:notes"], None),
+        (&["entities"], Some(&[])),
+        (&["entities", "entities:tags"], Some(&["tags"])),
+        (&["entities", "entities:tags", "entities:notes"], Some(&["notes", "tags"])),
+        (&["entities", "entities:other", "entities:*", "entities:Notes", "http:notes"], Some(&[])),
+    ];
+    for (grants, expected) in cases {
+        let granted = decide_with(&manifest, grants, &[]);
+        let names = granted.entities().map(|grant| grant.names.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(names.as_deref(), *expected, "{grants:?}");
+    }
+}
+
+#[test]
 fn own_credentials_are_declared_and_granted() {
     let declared = json!({});
     let undeclared = json!({ "http": { "allow": ["api.example.com"] } });
