@@ -129,6 +129,7 @@ impl App {
             egress: Arc::new(self.egress()?),
             vault: self.vault.clone(),
             store: self.store.clone(),
+            entities: self.config.entities,
             changes: watch(self.store.clone()),
         });
         Ok(self.host.get_or_init(|| host).clone())

@@ -14,6 +14,7 @@ pub use crate::answer::{Content, Contents, Plan, Reply};
 use crate::asks::{self, Asked, Asker, Asks, Need};
 use crate::audit::{Audit, CallEnd, CallStart, OpenRecord, RequestRecord, Usage};
 use crate::clock;
+use crate::config::EntitiesConfig;
 use crate::egress::{Egress, Ledger};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::Tool;
@@ -43,6 +44,7 @@ pub(crate) struct Rooms {
     pub(crate) egress: Arc<Egress>,
     pub(crate) vault: Arc<Vault>,
     pub(crate) store: Arc<Store>,
+    pub(crate) entities: EntitiesConfig,
     pub(crate) changes: tokio::sync::watch::Receiver<u64>,
 }
 

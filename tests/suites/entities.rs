@@ -495,6 +495,7 @@ fn secrets_never_come_in() {
         host: HOST.to_owned(),
         port: 443,
         place: Place::Header("authorization".to_owned()),
+        expires_at: None,
     };
     admin.approve(&"test/keeper".parse().unwrap(), &[approval]).expect("declared");
 

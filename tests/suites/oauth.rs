@@ -374,7 +374,11 @@ fn what_is_not_allowed_or_not_sent_asks_for_no_token() {
     let mut dry = request("test/probe.change", &with_token("/"));
     dry.dry_run = true;
     let reply = account.world.home.threads.block_on(host.call(dry, CancellationToken::new())).expect("a plan");
-    assert_eq!((reply.plan.len(), account.server.token_requests()), (1, 1), "a dry run that sends nothing");
+    assert_eq!(
+        (reply.plan.requests.len(), account.server.token_requests()),
+        (1, 1),
+        "a dry run that sends nothing"
+    );
     account.fetch().expect("now it is");
     assert_eq!(account.server.token_requests(), 2);
 }

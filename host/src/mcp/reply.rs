@@ -110,7 +110,14 @@ mod tests {
     }
 
     fn reply(structured: Option<Value>, content: Vec<Content>, asked: Vec<Asked>) -> Reply {
-        Reply { call_id: "c1".to_owned(), structured, content, plan: crate::call::Plan::default(), asked, usage: usage() }
+        Reply {
+            call_id: "c1".to_owned(),
+            structured,
+            content,
+            plan: crate::call::Plan::default(),
+            asked,
+            usage: usage(),
+        }
     }
 
     fn answer(structured: Option<Value>, content: Vec<Content>) -> Value {

@@ -166,7 +166,8 @@ fn permitted(of: &Loop, snapshot: &Snapshot, config: &crate::config::Config) -> 
         let Some(entry) = snapshot.entries.get(name) else {
             return Err(Error::new(ErrorKind::RegistryNotFound, format!("`{name}` is not installed")));
         };
-        let granted = policy::decide(&entry.capability, &entry.grants, &entry.approvals, config);
+        // Approvals, and with them the time, say nothing about loops; the call itself is decided anew.
+        let granted = policy::decide(&entry.capability, &entry.grants, &[], 0, config);
         let Some(grant) = granted.loops() else {
             return Err(Error::new(ErrorKind::NotAllowed, format!("`loops` is not granted to `{name}`"))
                 .hint(format!("remit grant {name} loops")));

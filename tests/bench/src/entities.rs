@@ -80,6 +80,7 @@ async fn call(host: &Host, tool: &str, arguments: &Value) -> f64 {
         arguments: arguments.as_object().cloned().expect("an object"),
         dry_run: false,
         locale: None,
+        run: None,
     };
     let begun = Instant::now();
     let reply = host.call(request, CancellationToken::new()).await;

@@ -58,7 +58,7 @@ fn s37_a_dry_run_opens_nothing_and_sends_nothing() {
     let reply = without_key(&world, || dry(&world, "test/probe.change", &arguments));
     assert_eq!((world.outside.counts(), world.upstream.seen().len()), ((0, 0), 0));
     assert_eq!(reply.structured.as_ref().expect("structured")["status"], 202);
-    let plan = &reply.plan[0];
+    let plan = &reply.plan.requests[0];
     assert_eq!(
         (plan.method.as_str(), plan.path.as_str(), &plan.secrets[..]),
         ("POST", "/things", &["API_KEY".to_owned()][..])
