@@ -4,12 +4,13 @@
 //! done whole or not at all.
 
 mod documents;
+mod loops;
 
 use std::sync::Arc;
 
 use crate::audit::{Query, Record};
 use crate::component;
-use crate::config::EntitiesConfig;
+use crate::config::{EntitiesConfig, LoopsConfig};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Approval, Grant, asks, check_approval, check_grant, same_grant};
 use crate::registry::{Artifacts, Capability, CapabilityName, Catalog, Digest, Entry, Snapshot};
@@ -30,7 +31,8 @@ pub struct Admin {
     artifacts: Artifacts,
     catalog: Arc<Catalog>,
     vault: Arc<Vault>,
-    limits: EntitiesConfig,
+    loops: LoopsConfig,
+    entities: EntitiesConfig,
 }
 
 /// A capability that was read, checked and not yet installed: what a person decides about.
@@ -56,9 +58,10 @@ impl Admin {
         artifacts: Artifacts,
         catalog: Arc<Catalog>,
         vault: Arc<Vault>,
-        limits: EntitiesConfig,
+        loops: LoopsConfig,
+        entities: EntitiesConfig,
     ) -> Self {
-        Self { store, artifacts, catalog, vault, limits }
+        Self { store, artifacts, catalog, vault, loops, entities }
     }
 
     /// Reads a component and checks every rule, without running it and without changing anything.

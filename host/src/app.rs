@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::policy;
 use crate::registry::{Artifacts, Catalog, Digest};
 use crate::runtime::{Admission, CompiledCache, Compiler, Engine, Loader, Runtime};
+use crate::scheduler::Scheduler;
 use crate::secrets::{Vault, sealing_key};
 use crate::store::Store;
 
@@ -46,12 +47,23 @@ impl App {
 
     /// Opens the home for a program that is not `remit`: components are compiled by the `remit` at `program`.
     pub fn open_with_compiler(home: &Path, config: Config, program: PathBuf) -> Result<Self> {
-        let clock = Arc::new(Clock::system());
+        Self::open_with_clock(home, config, program, Arc::new(Clock::system()))
+    }
+
+    /// Opens the home for a program that decides what time it is.
+    pub fn open_with_clock(home: &Path, config: Config, program: PathBuf, clock: Arc<Clock>) -> Result<Self> {
         let store = Store::open(home, clock.clone())?;
         let artifacts = Artifacts::new(home);
         let catalog = Arc::new(Catalog::new(store.clone()));
         let vault = Arc::new(Vault::new(home, store.clone()));
-        let admin = Admin::new(store.clone(), artifacts.clone(), catalog.clone(), vault.clone(), config.entities);
+        let admin = Admin::new(
+            store.clone(),
+            artifacts.clone(),
+            catalog.clone(),
+            vault.clone(),
+            config.loops,
+            config.entities,
+        );
         Ok(Self {
             home: home.to_owned(),
             program,
@@ -90,6 +102,11 @@ impl App {
             changes: watch(self.store.clone()),
         });
         Ok(self.host.get_or_init(|| host).clone())
+    }
+
+    /// The schedules of this home, which nothing fires before rounds are made. From a thread of the I/O runtime.
+    pub fn scheduler(&self) -> Result<Scheduler> {
+        Ok(Scheduler::new(self.host()?, self.store.clone(), self.config.clone(), self.home.clone()))
     }
 
     /// Compiles a component that is about to be installed, so that its first call does not wait.

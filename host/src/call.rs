@@ -1,6 +1,6 @@
 //! The path of a call, from the request to the answer, one step a line.
 //!
-//! Everything that calls a tool comes through [`Host::call`]: MCP, the command line, later the scheduler and
+//! Everything that calls a tool comes through [`Host::call`]: MCP, the command line, the scheduler, later
 //! programs. Each step takes what the one before it returned, so that none can be left out.
 
 use std::sync::Arc;
@@ -22,6 +22,7 @@ use crate::namespaces::{http::Http, log::Log};
 use crate::policy;
 use crate::registry::{Catalog, Entry, Snapshot, ToolName};
 use crate::runtime::{Finished, GuestCall, Lease, Runtime, tools};
+use crate::scheduler;
 use crate::secrets::{Redactor, Vault};
 use crate::store::Store;
 use crate::validate::{Mismatch, ToolSchemas};
@@ -57,6 +58,8 @@ pub struct CallRequest {
     pub dry_run: bool,
     /// The caller's language, as a BCP 47 tag.
     pub locale: Option<String>,
+    /// The loop's run that this call is: the guest gets its id, and it ends with the call's record.
+    pub run: Option<String>,
 }
 
 /// A call without an answer.
@@ -96,7 +99,9 @@ impl Host {
             }
             _ => None,
         };
-        finish(record, answer, trail, begun).await.map_err(|failure| Failure { input_schema, ..failure })
+        finish(record, answer, trail, begun, request.run)
+            .await
+            .map_err(|failure| Failure { input_schema, ..failure })
     }
 
     /// What is installed and granted now; read fresh, cheap when nothing changed.
@@ -179,6 +184,7 @@ fn start(request: &CallRequest, found: Option<&Found>) -> CallStart {
         digest: found.map(|found| found.entry.capability.digest),
         dry_run: request.dry_run,
         can_change: found.is_some_and(|found| !found.tool().read_only) && !request.dry_run,
+        run: request.run.clone(),
     }
 }
 
@@ -206,7 +212,7 @@ fn guest_call(request: &CallRequest, input: String, call_id: &str) -> tools::Too
         input,
         context: tools::Context {
             dry_run: request.dry_run,
-            run_id: call_id.to_owned(),
+            run_id: request.run.clone().unwrap_or_else(|| call_id.to_owned()),
             locale: request.locale.clone(),
         },
     }
@@ -273,6 +279,7 @@ async fn finish(
     answer: Result<Answer>,
     mut trail: Trail,
     begun: Instant,
+    run: Option<String>,
 ) -> Result<Reply, Failure> {
     trail.usage.time = clock::monotonic().duration_since(begun);
     let usage = trail.usage;
@@ -288,6 +295,7 @@ async fn finish(
             usage,
             requests: trail.requests(),
             log: std::mem::take(&mut trail.log),
+            run: run.map(|id| scheduler::run_end(id, &answer)),
         })
         .await;
     match answer {

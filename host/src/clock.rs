@@ -29,6 +29,13 @@ impl Clock {
         }
     }
 
+    /// Sets a manual clock, also back; a system clock ignores it.
+    pub fn set(&self, since_epoch: Duration) {
+        if let Some(fixed) = &self.fixed {
+            *fixed.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = since_epoch;
+        }
+    }
+
     /// Milliseconds since 1970-01-01 UTC.
     #[must_use]
     pub fn now_ms(&self) -> i64 {

@@ -36,6 +36,8 @@ pub struct Config {
     pub runtime: RuntimeConfig,
     /// Limits of outbound requests.
     pub http: HttpConfig,
+    /// Limits of schedules.
+    pub loops: LoopsConfig,
     /// What each capability may keep.
     pub entities: EntitiesConfig,
     /// The HTTP door.
@@ -113,6 +115,27 @@ impl Default for HttpConfig {
             concurrent: 8,
             per_minute: 300,
         }
+    }
+}
+
+/// Limits of schedules.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct LoopsConfig {
+    /// Loops that one capability may make, unless its grant says otherwise. The presets of its manifest do not
+    /// count.
+    pub per_capability: u32,
+    /// Seconds between two firings of one loop at least, unless a grant says otherwise. Never below 60.
+    pub min_period_s: u64,
+    /// Seconds over which loops that fire at the same moment are spread.
+    pub jitter_s: u64,
+    /// Runs at once; more wait.
+    pub concurrent: usize,
+}
+
+impl Default for LoopsConfig {
+    fn default() -> Self {
+        Self { per_capability: 20, min_period_s: 60, jitter_s: 10, concurrent: 8 }
     }
 }
 
@@ -273,6 +296,7 @@ mod tests {
             ("[runtime]\ncalls = 0\n", "line 2: `runtime.calls` must be between 1 and 4096", None),
             ("[http]\n\nredirects = 21\n", "line 3: `http.redirects` must be between 0 and 20", None),
             ("[ceilings]\nmemory-mib = 5000\n", "line 2: `ceilings.memory-mib` must be between 1 and 4096", None),
+            ("[loops]\nmin-period-s = 59\n", "line 2: `loops.min-period-s` must be between 60 and 31622400", None),
             (
                 "[ceilings]\nfuel = 10\n[defaults]\nfuel = 11\n",
                 "line 4: `defaults.fuel` is above `ceilings.fuel`",

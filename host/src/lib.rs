@@ -41,6 +41,7 @@ pub mod namespaces;
 pub mod policy;
 pub mod registry;
 pub mod runtime;
+pub mod scheduler;
 pub mod secrets;
 pub mod store;
 pub mod validate;

@@ -14,10 +14,11 @@ use std::process::{Command, Stdio};
 
 use crate::support::home::{built, program};
 
-/// What differs from run to run: `d` stands for a digit, `x` for a hexadecimal one.
+/// What differs from run to run: `d` stands for a digit, `x` for a hexadecimal one, `?` for one of an id.
 const MASKS: &[(&str, &str)] = &[
     ("sha256:xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "sha256:[digest]"),
     ("dddd-dd-dd dd:dd:dd", "[time]"),
+    ("0?????????????????????????", "[id]"),
     ("ddd.d KiB", "[size]"),
     ("dd.d KiB", "[size]"),
 ];
@@ -150,6 +151,7 @@ fn mask(line: &str, pattern: &str, name: &str) -> String {
                 b'd' => byte.is_ascii_digit(),
                 // Only `x` after the prefix: `sha256:` itself has none.
                 b'x' => byte.is_ascii_hexdigit(),
+                b'?' => byte.is_ascii_digit() || byte.is_ascii_lowercase(),
                 _ => byte == wanted,
             })
     };

@@ -9,6 +9,8 @@ mod cli;
 mod entities;
 mod github;
 mod http;
+mod loops;
+mod loops_processes;
 mod mcp_http;
 mod mcp_stdio;
 mod path;

@@ -3,10 +3,12 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use remit::app::App;
 use remit::audit::{Query, Record};
 use remit::call::{CallRequest, Failure, Host, Reply};
+use remit::clock::Clock;
 use remit::config::Config;
 use remit::policy::Grant;
 use serde_json::Value;
@@ -97,9 +99,14 @@ impl Home {
 
     /// Opens a folder as a home.
     pub(crate) fn open(folder: TempDir) -> Self {
+        Self::open_at(folder, Arc::new(Clock::system()))
+    }
+
+    /// Opens a folder as a home, in which it is as late as this clock says.
+    pub(crate) fn open_at(folder: TempDir, clock: Arc<Clock>) -> Self {
         let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let config = Config::load(folder.path()).expect("settings that are in order");
-        let app = App::open_with_compiler(folder.path(), config, program()).expect("a home opens");
+        let app = App::open_with_clock(folder.path(), config, program(), clock).expect("a home opens");
         Self { app, threads: threads.expect("threads"), folder }
     }
 
@@ -146,6 +153,7 @@ pub(crate) fn request(tool: &str, arguments: &Value) -> CallRequest {
         arguments: arguments.as_object().cloned().expect("an object"),
         dry_run: false,
         locale: None,
+        run: None,
     }
 }
 

@@ -1,7 +1,10 @@
 //! `test/probe` and the upstream that it reaches: a guest that repeats all it gets to know, and a server that
 //! answers what the test wants.
 
+use std::sync::Arc;
+
 use remit::call::{Failure, Reply};
+use remit::clock::Clock;
 use remit::policy::{Approval, Place};
 use remit_upstream::{Answer, Seen, Upstream};
 use serde_json::{Value, json};
@@ -26,6 +29,15 @@ impl World {
 
     /// With settings besides those that lead to the upstream.
     pub(crate) fn with_settings(more: &str, answer: impl Fn(&Seen) -> Answer + Send + Sync + 'static) -> Self {
+        Self::at(Arc::new(Clock::system()), more, answer)
+    }
+
+    /// Where it is as late as this clock says.
+    pub(crate) fn at(
+        clock: Arc<Clock>,
+        more: &str,
+        answer: impl Fn(&Seen) -> Answer + Send + Sync + 'static,
+    ) -> Self {
         let upstream = Upstream::start(&[HOST, "files.cdn.example.com"], answer);
         let folder = tempfile::tempdir().expect("a scratch folder");
         let authority = folder.path().join("upstream.pem");
@@ -39,7 +51,7 @@ impl World {
             settings.push_str(&upstream.settings(capability, HOST, &authority).replace(" }\n", &others));
         }
         std::fs::write(folder.path().join("remit.toml"), settings).expect("room");
-        Self { home: Home::open(folder), upstream }
+        Self { home: Home::open_at(folder, clock), upstream }
     }
 
     pub(crate) fn echo() -> Self {

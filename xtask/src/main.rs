@@ -6,11 +6,15 @@
 //! | `test` | everything that CI runs |
 //! | `ci` | `test`, and the short form of `bench` |
 //! | `bench` | measures, one JSON line a figure |
+//! | `cases egress FILE`, `cases schedules FILE` | runs a file of cases through the host, names those that fail |
+//! | `fuzz [--minutes N]` | tries to get a request past the allow-list, for 10 minutes by default |
 //! | `build` | builds the host and the capabilities that tests use |
 //! | `generate` | writes the generated files under `docs/reference/` again |
 
 mod bench;
+mod cases;
 mod demo;
+mod fuzz;
 mod mcp;
 mod shell;
 mod test;
@@ -27,15 +31,16 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["ci"] => test::run().and_then(|()| bench::run(&["--quick"])),
         ["bench", rest @ ..] => bench::run(rest),
+        ["cases", kind @ ("egress" | "schedules"), file] => return cases::run(kind, file).unwrap_or_else(fail),
+        ["fuzz", rest @ ..] => fuzz::run(rest),
         ["build"] => wasm::build().map(drop),
         ["generate"] => test::generate(),
-        _ => Err(Failed("usage: cargo xtask demo|test|ci|bench|build|generate".to_owned())),
+        _ => Err(Failed("usage: cargo xtask demo|test|ci|bench|cases|fuzz|build|generate".to_owned())),
     };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failed(message)) => {
-            say(&format!("error: {message}"));
-            ExitCode::FAILURE
-        }
-    }
+    outcome.map_or_else(fail, |()| ExitCode::SUCCESS)
+}
+
+fn fail(Failed(message): Failed) -> ExitCode {
+    say(&format!("error: {message}"));
+    ExitCode::FAILURE
 }

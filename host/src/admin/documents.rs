@@ -120,7 +120,7 @@ impl Admin {
                 let error = Error::from(refusal);
                 Error { message: format!("document {number}: {}", error.message), ..error }
             };
-            check_key(&key).and_then(|()| check_value(&value, &self.limits)).map_err(numbered)?;
+            check_key(&key).and_then(|()| check_value(&value, &self.entities)).map_err(numbered)?;
             let place = (entity, key);
             let expected = match there.get(&place) {
                 Some(document) if document.value == value => {
@@ -141,7 +141,7 @@ impl Admin {
         }
         check_once(&changes)?;
         if dry_run {
-            decide(&changes, &present, self.kept(name)?, &self.limits)?;
+            decide(&changes, &present, self.kept(name)?, &self.entities)?;
         } else if !changes.is_empty() {
             self.change_documents(name, "import", changes)?;
         }
@@ -166,7 +166,7 @@ impl Admin {
 
     fn change_documents(&self, name: &CapabilityName, verb: &str, changes: Vec<Change>) -> Result<Vec<Made>> {
         let record = self.record(name, verb)?;
-        let made = self.store.change_documents_by_hand(Scope::of(name), record, changes, self.limits)?;
+        let made = self.store.change_documents_by_hand(Scope::of(name), record, changes, self.entities)?;
         made.map_err(Error::from)
     }
 

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::*;
 use crate::clock::Clock;
+use crate::config::LoopsConfig;
 use crate::manifest::NamespaceName;
 use crate::policy::Place;
 
@@ -15,7 +16,8 @@ fn open(home: &Path) -> Admin {
     let store = Store::open(home, clock).unwrap();
     let catalog = Arc::new(Catalog::new(Arc::clone(&store)));
     let vault = Arc::new(Vault::new(home, Arc::clone(&store)));
-    Admin::new(store, Artifacts::new(home), catalog, vault, EntitiesConfig::default())
+    let (loops, entities) = (LoopsConfig::default(), EntitiesConfig::default());
+    Admin::new(store, Artifacts::new(home), catalog, vault, loops, entities)
 }
 
 fn name(slug: &str) -> CapabilityName {

@@ -110,6 +110,8 @@ pub struct CallStart {
     pub dry_run: bool,
     /// The tool may change something: its record is on disk before its guest runs.
     pub can_change: bool,
+    /// The loop's run that it is. Such a record is as durable as that of a change.
+    pub run: Option<String>,
 }
 
 /// How a call ended.
@@ -125,6 +127,21 @@ pub struct CallEnd {
     pub requests: Vec<RequestRecord>,
     /// What the guest logged, redacted, as `level: message` lines.
     pub log: Vec<String>,
+    /// How the loop's run ends with it.
+    pub run: Option<RunEnd>,
+}
+
+/// How a loop's run ends with its call.
+#[derive(Clone, Debug)]
+pub struct RunEnd {
+    /// The run.
+    pub id: String,
+    /// The code of the error, if it failed.
+    pub error: Option<&'static str>,
+    /// The answer says that there is nothing to report.
+    pub is_nothing: bool,
+    /// The answer, redacted.
+    pub report: Option<String>,
 }
 
 /// Which records to list.

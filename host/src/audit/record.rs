@@ -55,11 +55,9 @@ impl Audit {
             log: Vec::new(),
         };
         // Made before waiting, so that a caller who gives up meanwhile leaves an end, too.
-        let mut open =
-            OpenRecord { audit: self.clone(), begun, durable: start.can_change, record: Some(record.clone()) };
-        if start.can_change
-            && let Err(error) = self.store.begin_call(record).await
-        {
+        let durable = start.can_change || start.run.is_some();
+        let mut open = OpenRecord { audit: self.clone(), begun, durable, record: Some(record.clone()) };
+        if durable && let Err(error) = self.store.begin_call(record, start.run).await {
             // The call is refused and its guest does not run: there is nothing to remember.
             open.record = None;
             return Err(error);
@@ -96,7 +94,7 @@ impl OpenRecord {
             record.requests = end.requests;
             record.log = end.log;
             if self.durable {
-                let written = self.audit.store.end_call_durably(record).await;
+                let written = self.audit.store.end_call_durably(record, end.run).await;
                 note_lost(&self.audit.lost, written);
             } else {
                 self.audit.write(record);

@@ -100,6 +100,7 @@ fn of_entries(namespace: NamespaceName, entries: &[String]) -> Result<Vec<Grant>
     let one = match namespace {
         NamespaceName::Http => "a host, or `ownCredentials`",
         NamespaceName::Entities => "an entity's name",
+        NamespaceName::Loops => "`max=NUMBER` or `every=INTERVAL`",
         _ => {
             let message = format!("`{}` is granted as a whole: it has no entries", namespace.as_str());
             return Err(Error::new(ErrorKind::Usage, message));
@@ -222,6 +223,8 @@ mod tests {
             Some(vec!["http:api.example.com".to_owned()])
         );
         assert_eq!(to_revoke("http", &[]).ok().as_deref().map(words), Some(vec!["http".to_owned()]));
+        let entries = ["max=5".to_owned()];
+        assert_eq!(to_revoke("loops", &entries).ok().as_deref().map(words), Some(vec!["loops:max=5".to_owned()]));
         let notes = ["notes".to_owned()];
         assert_eq!(
             to_revoke("entities", &notes).ok().as_deref().map(words),

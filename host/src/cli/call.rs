@@ -50,6 +50,7 @@ pub(super) fn run(args: CallArgs, context: &Context) -> Result<()> {
         arguments,
         dry_run: args.dry_run,
         locale: None,
+        run: None,
     };
     let app = context.open()?;
     let result = super::on_threads(async { Ok(call(&app.host()?, request).await) });

@@ -81,6 +81,23 @@ pub(super) fn tools(manifest: &Manifest) -> String {
     format!("tools\n{listed}")
 }
 
+/// The loops that come with it: when, and what.
+pub(super) fn loops(manifest: &Manifest) -> Option<String> {
+    let rows: Vec<_> = manifest
+        .loops
+        .iter()
+        .map(|preset| {
+            let zone = preset.timezone.as_deref().map_or(String::new(), |zone| format!(" {zone}"));
+            let does = match (&preset.tool, &preset.prompt) {
+                (Some(tool), _) => format!("calls {tool}"),
+                (None, prompt) => format!("asks an agent: {}", one_line(prompt.as_deref().unwrap_or_default())),
+            };
+            vec![preset.name.clone(), format!("{}{zone}", preset.schedule_expression), does]
+        })
+        .collect();
+    (!rows.is_empty()).then(|| format!("runs on a schedule\n{}", indented(&rows)))
+}
+
 /// The guidance that agents would read, quoted.
 pub(super) fn prompt(manifest: &Manifest) -> Option<String> {
     let prompt = printable(manifest.prompt.as_deref()?);

@@ -18,14 +18,15 @@ Examples:
   remit grant acme/weather http                    every host it asks for
   remit grant acme/weather http api.example.com    only this one
   remit grant acme/weather http ownCredentials     credentials of its own
+  remit grant acme/digest loops max=50 every=5m    up to 50 loops, 5 minutes apart
   remit grant acme/notes entities notes            documents of this entity")]
 pub(super) struct GrantArgs {
     /// `publisher/slug`
     name: CapabilityName,
     /// `http`, `entities`, `loops` or `sandbox`
     namespace: String,
-    /// For `http`: hosts, or `ownCredentials`; for `entities`: names. Without any: all it asks for, own
-    /// credentials apart
+    /// For `http`: hosts, or `ownCredentials`; for `entities`: names; for `loops`: `max=NUMBER`,
+    /// `every=INTERVAL`. Without any: all it asks for, own credentials apart
     #[arg(value_name = "ENTRY")]
     entries: Vec<String>,
 }

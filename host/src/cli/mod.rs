@@ -19,6 +19,7 @@ mod inspect;
 mod install;
 mod list;
 mod logging;
+mod loops;
 mod missing;
 mod mistake;
 mod new;
@@ -108,6 +109,7 @@ enum Command {
     Entities(entities::EntitiesArgs),
     Call(call::CallArgs),
     Serve(serve::ServeArgs),
+    Loops(loops::LoopsArgs),
     Audit(audit::AuditArgs),
     Completions(completions::CompletionsArgs),
     /// Compiles one component, in a process of its own
@@ -197,6 +199,7 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Entities(args) => entities::run(args, context),
         Command::Call(args) => call::run(args, context),
         Command::Serve(args) => serve::run(args, context),
+        Command::Loops(args) => loops::run(args, context),
         Command::Audit(args) => audit::run(args, context),
         Command::Completions(args) => completions::run(args, context),
         Command::CompileWorker => crate::runtime::compile_worker(),

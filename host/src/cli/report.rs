@@ -31,6 +31,7 @@ pub(super) fn text(file: &Path, report: &Report) -> String {
         describe::asks(manifest, &|_| String::new()),
         describe::tools(manifest),
     ];
+    parts.extend(describe::loops(manifest));
     parts.extend(describe::prompt(manifest));
     parts.join("\n")
 }

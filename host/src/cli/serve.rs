@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::output::Output;
 use super::token::{self, Origin};
 use super::{Context, on_threads};
+use crate::call::Host;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::mcp::{self, Auth, HttpOptions, Token};
@@ -45,21 +46,29 @@ pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
     let app = context.open()?;
     let result = on_threads(async {
         let host = app.host()?;
-        let Some(address) = args.http else { return mcp::serve_stdio(host).await };
-        let auth = authentication(&args, &home, context.output)?;
-        let shutdown = CancellationToken::new();
-        stop_on_signal(shutdown.clone())?;
-        let (ready, listening) = oneshot::channel();
-        let announce = async {
-            if let Ok(address) = listening.await {
-                context.output.aside(&format!("listening on http://{address}/mcp"));
-            }
-        };
-        let options = HttpOptions { address, auth, config: config.serve, ready, shutdown };
-        tokio::join!(mcp::serve_http(host, options), announce).0
+        let schedules = app.scheduler()?.start()?;
+        let served = serve(&args, &home, config, host, context.output).await;
+        schedules.stop().await;
+        served
     });
     app.shutdown();
     result
+}
+
+/// Serves by the door that was asked for, until it closes.
+async fn serve(args: &ServeArgs, home: &Path, config: Config, host: Host, output: Output) -> Result<()> {
+    let Some(address) = args.http else { return mcp::serve_stdio(host).await };
+    let auth = authentication(args, home, output)?;
+    let shutdown = CancellationToken::new();
+    stop_on_signal(shutdown.clone())?;
+    let (ready, listening) = oneshot::channel();
+    let announce = async {
+        if let Ok(address) = listening.await {
+            output.aside(&format!("listening on http://{address}/mcp"));
+        }
+    };
+    let options = HttpOptions { address, auth, config: config.serve, ready, shutdown };
+    tokio::join!(mcp::serve_http(host, options), announce).0
 }
 
 fn authentication(args: &ServeArgs, home: &Path, output: Output) -> Result<Auth> {

@@ -62,6 +62,9 @@ fn shown(entry: &Entry, missing: &[Missing]) -> String {
         let _ = write!(text, "\nsecrets approved\n{}", describe::indented(&approvals));
     }
     let _ = write!(text, "\n{}", describe::tools(&capability.manifest));
+    if let Some(loops) = describe::loops(&capability.manifest) {
+        let _ = write!(text, "\n{loops}");
+    }
     if let Some(prompt) = describe::prompt(&capability.manifest) {
         let _ = write!(text, "\n{prompt}");
     }

@@ -85,6 +85,7 @@ fn request(built: &Built, example: &Example) -> CallRequest {
         arguments: example.input.clone(),
         dry_run: false,
         locale: None,
+        run: None,
     }
 }
 

@@ -28,6 +28,15 @@ const REDIRECTS: RangeInclusive<u64> = 0..=20;
 /// What is read is held in memory and searched for secrets; 256 MiB is far above any API's answer.
 const BODY_BYTES: RangeInclusive<u64> = 1..=256 * 1024 * 1024;
 
+/// Choosing the due ones stays fast far beyond it; nobody reads a longer list.
+const LOOPS: RangeInclusive<u64> = 0..=10_000;
+
+/// From a minute, the finest unit of a pattern, to a leap year.
+const PERIOD_S: RangeInclusive<u64> = 60..=366 * 24 * 60 * 60;
+
+/// An hour spreads even ten thousand loops.
+const JITTER_S: RangeInclusive<u64> = 0..=3_600;
+
 /// SQLite and the memory of a page carry it; far above what a capability's notes need.
 const KEPT_BYTES: RangeInclusive<u64> = 1..=64 * 1024 * 1024 * 1024;
 
@@ -114,6 +123,7 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
     let http = &config.http;
     let entities = &config.entities;
     let serve = &config.serve;
+    let loops = &config.loops;
     let numbers: &[(&str, &str, u64, RangeInclusive<u64>)] = &[
         ("runtime", "calls", runtime.calls as u64, CALLS),
         ("runtime", "calls-per-capability", runtime.calls_per_capability as u64, CALLS),
@@ -127,6 +137,10 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
         ("http", "response-bytes", http.response_bytes as u64, BODY_BYTES),
         ("http", "concurrent", http.concurrent as u64, SOME),
         ("http", "per-minute", http.per_minute.into(), SOME),
+        ("loops", "per-capability", loops.per_capability.into(), LOOPS),
+        ("loops", "min-period-s", loops.min_period_s, PERIOD_S),
+        ("loops", "jitter-s", loops.jitter_s, JITTER_S),
+        ("loops", "concurrent", loops.concurrent as u64, CALLS),
         ("entities", "documents", entities.documents, SOME),
         ("entities", "bytes", entities.bytes, KEPT_BYTES),
         ("entities", "value-bytes", entities.value_bytes as u64, VALUE_BYTES),

@@ -293,6 +293,46 @@ mod tests {
         prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
     }
 
+    /// URLs that are refused for their host, port, scheme or user name, whatever follows.
+    fn refused() -> impl Strategy<Value = String> {
+        let start = prop::sample::select(vec![
+            "https://evil.test",
+            "https://api.example.com.evil.test",
+            "https://evilapi.example.com",
+            "https://cdn.example.com",
+            "https://api.example.com:8443",
+            "https://alt.example.com",
+            "https://api.example.com@evil.test",
+            "https://user@api.example.com",
+            "https://evil.test\\@api.example.com",
+            "https://127.0.0.1",
+            "https://[::ffff:127.0.0.1]",
+            "https://2130706433",
+            "http://api.example.com",
+            "//api.example.com",
+        ]);
+        let end = prop::sample::select(vec!["", "/", "/v1", "?q=api.example.com", "#@api.example.com"]);
+        (start, end).prop_map(|(start, end)| format!("{start}{end}"))
+    }
+
+    /// One change that some reader undoes: letter case, percent-encoding, dots that are no labels' borders.
+    fn mutate(url: &str, at: prop::sample::Index, kind: usize) -> String {
+        let at = at.index(url.len());
+        let (before, rest) = url.split_at(at);
+        let (letter, after) = rest.split_at(1);
+        let code = letter.as_bytes()[0];
+        match kind {
+            0 => format!("{before}{}{after}", letter.to_ascii_uppercase()),
+            1 => format!("{before}%{code:02x}{after}"),
+            2 => format!("{before}%{code:02X}{after}"),
+            3 => url.replacen('.', "..", 1),
+            4 => url.replacen('.', "%2e", 1 + at % 3),
+            5 => format!("{before}%25{code:02x}{after}"),
+            6 => url.replacen("://", "://.", 1),
+            _ => url.replacen(".test", ".test.", 1).replacen(".com", ".com.", 1),
+        }
+    }
+
     proptest! {
         #[test]
         fn whatever_is_approved_is_on_the_list_and_read_alike(tail in confusing(), plain in any::<bool>()) {
@@ -305,6 +345,16 @@ mod tests {
                 prop_assert_eq!(uri.host(), Some(target.host()));
                 prop_assert_eq!(uri.port_u16().unwrap_or(443), target.port());
             }
+        }
+
+        #[test]
+        fn no_spelling_of_a_refused_url_is_approved(
+            url in refused(),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), 0_usize..8), 0..4),
+        ) {
+            prop_assert!(approve(&url, &list()).is_err(), "{}", url);
+            let changed = changes.into_iter().fold(url, |url, (at, kind)| mutate(&url, at, kind));
+            prop_assert!(approve(&changed, &list()).is_err(), "{}", changed);
         }
     }
 }

@@ -147,10 +147,7 @@ mod tests {
         let config = HttpExceptions { ca: vec![path.clone()], ..HttpExceptions::default() };
         std::fs::write(&path, "no certificate").unwrap();
         assert!(Exceptions::read("acme/weather", &config).unwrap_err().message.contains("holds no certificate"));
-        let authority = super::super::tests::authority();
-        let body = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, authority.der());
-        std::fs::write(&path, format!("-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n"))
-            .unwrap();
+        std::fs::write(&path, remit_upstream::script::authority_pem()).unwrap();
         assert!(Exceptions::read("acme/weather", &config).is_ok());
     }
 }

@@ -66,6 +66,7 @@ impl Server {
             arguments: request.arguments.unwrap_or_default(),
             dry_run: false,
             locale: None,
+            run: None,
         };
         let _running = self.calls.token();
         let result = match self.host.call(call, cancel).await {

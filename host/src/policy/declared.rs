@@ -5,7 +5,7 @@
 
 use std::fmt::Display;
 
-use super::{Approval, Grant, HTTPS_PORT, HostPattern};
+use super::{Approval, Grant, HTTPS_PORT, HostPattern, loops};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Http, Manifest, NamespaceName, Secret};
 
@@ -45,6 +45,9 @@ pub fn check_grant(manifest: &Manifest, grant: &Grant) -> Result<()> {
         return Err(outside(manifest, &format!("`{namespace}`"), "namespaces", declared));
     }
     let Some(entry) = &grant.entry else { return Ok(()) };
+    if grant.namespace == NamespaceName::Loops {
+        return loops::check_entry(entry);
+    }
     if grant.namespace == NamespaceName::Entities {
         return if manifest.entities.contains(entry) {
             Ok(())

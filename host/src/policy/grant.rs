@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::budget::budget;
 use super::declared::{OWN_CREDENTIALS, check_approval, declared_hosts};
-use super::{Budget, HostPattern};
+use super::{Budget, HostPattern, LoopsGrant, loops};
 use crate::config::Config;
 use crate::manifest::{Manifest, NamespaceName, Secret};
 use crate::registry::Capability;
@@ -17,8 +17,8 @@ use crate::registry::Capability;
 pub struct Grant {
     /// The namespace.
     pub namespace: NamespaceName,
-    /// What of it: for `http` a host pattern, or `ownCredentials`; for `entities` a name. `None` is the namespace
-    /// itself.
+    /// What of it: for `http` a host pattern, or `ownCredentials`; for `entities` a name; for `loops`
+    /// `max=NUMBER` or `every=INTERVAL`. `None` is the namespace itself.
     pub entry: Option<String>,
 }
 
@@ -80,6 +80,7 @@ pub struct Granted {
     capability: Arc<Capability>,
     namespaces: BTreeSet<NamespaceName>,
     http: Option<HttpGrant>,
+    loops: Option<LoopsGrant>,
     entities: Option<EntitiesGrant>,
     secrets: Vec<SecretUse>,
     budget: Budget,
@@ -129,6 +130,12 @@ impl Granted {
         self.http.as_ref()
     }
 
+    /// What `loops` may do, when it is granted.
+    #[must_use]
+    pub fn loops(&self) -> Option<LoopsGrant> {
+        self.loops
+    }
+
     /// What `entities` may do, when it is granted.
     #[must_use]
     pub fn entities(&self) -> Option<&EntitiesGrant> {
@@ -159,6 +166,7 @@ pub fn decide(capability: &Arc<Capability>, grants: &[Grant], approvals: &[Appro
     namespaces.insert(NamespaceName::Log);
     Granted {
         http: namespaces.contains(&NamespaceName::Http).then(|| decide_http(manifest, grants)),
+        loops: namespaces.contains(&NamespaceName::Loops).then(|| loops::decide(grants, config.loops)),
         entities: namespaces.contains(&NamespaceName::Entities).then(|| decide_entities(manifest, grants)),
         secrets: manifest.secrets.iter().map(|secret| decide_secret(manifest, secret, approvals)).collect(),
         budget: budget(manifest.limits, config),

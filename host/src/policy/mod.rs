@@ -7,6 +7,7 @@ mod budget;
 mod declared;
 mod grant;
 mod hosts;
+mod loops;
 
 pub use budget::{BUDGET_CEILING, Budget, DEFAULT_BUDGET, memory_ceiling};
 pub use declared::{OWN_CREDENTIALS, asks, check_approval, check_grant, same_grant};
@@ -15,3 +16,4 @@ pub use grant::{
 };
 pub use hosts::{HTTPS_PORT, HostPattern, InvalidPattern};
 pub(crate) use hosts::{canonical_port, is_dns_name};
+pub use loops::LoopsGrant;

@@ -5,8 +5,8 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 
 use super::failure::damaged;
-use super::{Process, Store, count, entities, process, read_count};
-use crate::audit::{self, Query, Record, RequestRecord, Usage};
+use super::{Process, Store, count, entities, process, read_count, runs};
+use crate::audit::{self, Query, Record, RequestRecord, RunEnd, Usage};
 use crate::error::{Error, Result};
 
 /// Bytes of a text that a caller chose: enough to see what was tried, too few to fill the disk with.
@@ -15,9 +15,14 @@ const CALLERS_TEXT: usize = 512;
 impl Store {
     /// Writes the record of a call that begins, and returns when it is on disk. Until it ends it belongs to
     /// this process, and is `aborted` when the process is no more.
-    pub(crate) async fn begin_call(&self, record: Record) -> Result<()> {
+    /// The call of a loop's run is noted there.
+    pub(crate) async fn begin_call(&self, record: Record, run: Option<String>) -> Result<()> {
         let process = self.process_token()?;
-        self.write_async(move |connection| put(connection, &record, Some(&process))).await
+        self.write_async(move |connection| {
+            put(connection, &record, Some(&process))?;
+            run.map_or(Ok(()), |run| runs::begin_call(connection, &run, &record.id))
+        })
+        .await
     }
 
     /// Queues the record of a call that ended, whether its beginning was written or not.
@@ -31,11 +36,14 @@ impl Store {
         );
     }
 
-    /// Writes the record of a call that ended, and returns when it is on disk.
-    pub(crate) async fn end_call_durably(&self, record: Record) -> Result<()> {
+    /// Writes the record of a call that ended, with the end of the loop's run that it was, and returns when both
+    /// are on disk.
+    pub(crate) async fn end_call_durably(&self, record: Record, run: Option<RunEnd>) -> Result<()> {
+        let (process, now) = (self.process_token()?, self.now_ms());
         self.write_async(move |connection| {
             put(connection, &record, None)?;
-            put_requests(connection, &record)
+            put_requests(connection, &record)?;
+            run.map_or(Ok(()), |run| runs::end(connection, &run, &record.id, &process, now))
         })
         .await
     }
@@ -66,7 +74,7 @@ impl Store {
         })
     }
 
-    fn process_token(&self) -> Result<String> {
+    pub(super) fn process_token(&self) -> Result<String> {
         let mut process = self.process.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(process) = &*process {
             return Ok(process.token.clone());
@@ -79,7 +87,7 @@ impl Store {
 }
 
 /// Marks the calls of processes that are no more as `aborted`.
-pub(super) fn abort_orphans(connection: &mut Connection, home: &Path) -> Result<()> {
+pub(super) fn abort_orphans(connection: &Connection, home: &Path) -> Result<()> {
     let owners: Vec<String> = connection
         .prepare("SELECT DISTINCT process FROM calls WHERE process IS NOT NULL")?
         .query_map([], |row| row.get(0))?

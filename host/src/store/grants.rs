@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error as ValueError, StrDeserializer};
 
-use super::Store;
 use super::failure::damaged;
 use super::installs::{Install, read_pin};
+use super::{Store, presets};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::NamespaceName;
 use crate::policy::{Approval, Grant};
@@ -19,9 +19,11 @@ impl Store {
     /// Adds grants, as long as `name` is still pinned to the digest they were decided for.
     pub(crate) fn add_grants(&self, name: &CapabilityName, digest: &Digest, grants: &[Grant]) -> Result<()> {
         let (name, digest, grants) = (name.clone(), *digest, grants.to_vec());
+        let now = self.now_ms();
         self.write(move |connection| {
             refuse_changed_pin(connection, &name, &digest)?;
-            insert(connection, &name, &digest, &grants)
+            insert(connection, &name, &digest, &grants)?;
+            presets::sync(connection, &name, now)
         })
     }
 
@@ -29,6 +31,7 @@ impl Store {
     /// went.
     pub(crate) fn remove_grants(&self, name: &CapabilityName, grants: &[Grant]) -> Result<usize> {
         let (name, grants) = (name.clone(), grants.to_vec());
+        let now = self.now_ms();
         self.write(move |connection| {
             let mut delete = connection.prepare_cached(
                 "DELETE FROM grants WHERE publisher = ?1 AND slug = ?2 AND namespace = ?3
@@ -39,6 +42,7 @@ impl Store {
                 removed +=
                     delete.execute((&name.publisher, &name.slug, grant.namespace.as_str(), &grant.entry))?;
             }
+            presets::sync(connection, &name, now)?;
             Ok(removed)
         })
     }
@@ -125,7 +129,7 @@ pub(super) fn read_into(connection: &Connection, installs: &mut BTreeMap<Capabil
     Ok(())
 }
 
-/// Adds grants of a digest that is installed.
+/// Adds grants of a digest that is installed. An entry `key=value` takes the place of another value.
 pub(super) fn insert(
     connection: &Connection,
     name: &CapabilityName,
@@ -136,8 +140,16 @@ pub(super) fn insert(
         "INSERT INTO grants (publisher, slug, digest, namespace, entry) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT DO NOTHING",
     )?;
+    let mut replace = connection.prepare_cached(
+        "DELETE FROM grants WHERE publisher = ?1 AND slug = ?2 AND namespace = ?3
+         AND substr(entry, 1, length(?4)) = ?4 AND entry <> ?5",
+    )?;
     for grant in grants {
         let entry = grant.entry.as_deref().unwrap_or_default();
+        if let Some(equals) = entry.find('=') {
+            let key = &entry[..=equals];
+            replace.execute((&name.publisher, &name.slug, grant.namespace.as_str(), key, entry))?;
+        }
         insert.execute((&name.publisher, &name.slug, digest.to_string(), grant.namespace.as_str(), entry))?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use semver::Version;
 
 use super::failure::damaged;
-use super::{Store, count, grants, read_count, read_generation};
+use super::{Store, count, grants, presets, read_count, read_generation};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Approval, Grant};
 use crate::registry::{Capability, CapabilityName, Digest};
@@ -83,16 +83,18 @@ impl Store {
                         &manifest,
                     ))?;
             }
-            grants::insert(connection, &name, &digest, &grants)
+            grants::insert(connection, &name, &digest, &grants)?;
+            presets::sync(connection, &name, now)
         })
     }
 
     /// Removes an install with its grants and approvals. Gives the digest it was pinned to.
     pub(crate) fn remove_install(&self, name: &CapabilityName) -> Result<Option<Digest>> {
-        let name = name.clone();
+        let (name, now) = (name.clone(), self.now_ms());
         self.write(move |connection| {
             let pin = read_pin(connection, &name)?;
             delete(connection, &name)?;
+            presets::sync(connection, &name, now)?;
             Ok(pin.map(|(_, digest)| digest))
         })
     }

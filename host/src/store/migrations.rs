@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 const STEPS: &[&str] = &[
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_decisions_and_values.sql"),
+    include_str!("migrations/0003_loops.sql"),
     include_str!("migrations/0004_entities.sql"),
 ];
 

@@ -12,8 +12,11 @@ mod files;
 mod grants;
 mod home;
 mod installs;
+mod loops;
 mod migrations;
+mod presets;
 mod process;
+mod runs;
 mod secrets;
 mod writer;
 
@@ -33,6 +36,9 @@ pub(crate) use entities::{ChangedBy, Scope};
 pub use entities::{EntitySums, Holding, OldDocument};
 pub(crate) use files::{Existing, is_private, make_folder, open_regular, write_whole};
 pub(crate) use installs::Install;
+pub use loops::Timed;
+pub(crate) use loops::{Claim, Passed};
+pub use runs::Report;
 pub(crate) use secrets::Sealed;
 
 /// The database's file in the data directory.
@@ -75,7 +81,7 @@ impl Store {
 
         let mut connection = connect(&path)?;
         migrations::prepare(&mut connection, home)?;
-        calls::abort_orphans(&mut connection, home)?;
+        calls::abort_orphans(&connection, home)?;
         let reader = connect(&path)?;
         reader.pragma_update(None, "query_only", true)?;
 

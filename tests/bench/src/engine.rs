@@ -53,6 +53,7 @@ async fn call(host: &Host) {
         arguments: serde_json::from_str(ARGUMENTS).expect("an object"),
         dry_run: false,
         locale: None,
+        run: None,
     };
     let reply = host.call(request, CancellationToken::new()).await;
     assert!(reply.is_ok(), "{reply:?}");

@@ -285,6 +285,24 @@ impl Guest {
     }
 }
 
+/// A component that has a tool, and imports a function of `interface`.
+///
+/// # Panics
+/// When `interface` is no name of one.
+#[must_use]
+pub fn importing(interface: &str) -> Vec<u8> {
+    let text = format!(
+        r#"(component
+          (import "{interface}" (instance (export "call" (func))))
+          (core module $m (func (export "f")))
+          (core instance $i (instantiate $m))
+          (func $f (canon lift (core func $i "f")))
+          (instance $tools (export "call" (func $f)))
+          (export "remit:capability/tools@0.1.0" (instance $tools)))"#
+    );
+    wat::parse_str(text).expect("the text is a component")
+}
+
 /// A component with a manifest section, whatever is in it.
 #[must_use]
 pub fn with_manifest(mut component: Vec<u8>, manifest: &[u8]) -> Vec<u8> {

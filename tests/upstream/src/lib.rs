@@ -2,11 +2,12 @@
 //!
 //! It has a certificate authority of its own, answers for any names it is given, and remembers what it
 //! was asked. Tests and the demo point the host at it with the operator's `connect` and `ca` settings,
-//! the same that self-hosted APIs need.
+//! the same that self-hosted APIs need. `script` is the one that misbehaves.
 
 #![expect(clippy::expect_used, reason = "an upstream that does not start is a broken test")]
 
 pub mod github;
+pub mod script;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +20,7 @@ use hyper_util::rt::TokioIo;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tokio_rustls::TlsAcceptor;
 
 /// A request as it arrived.
@@ -54,6 +55,30 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// Waits so long before it answers.
     pub delay: Duration,
+    /// Waits until this is open.
+    pub gate: Option<Gate>,
+}
+
+/// What answers wait for, until a test opens it for good.
+#[derive(Clone, Debug)]
+pub struct Gate(Arc<Semaphore>);
+
+impl Gate {
+    /// A gate that is closed.
+    #[must_use]
+    pub fn closed() -> Self {
+        Self(Arc::new(Semaphore::new(0)))
+    }
+
+    /// Lets through all that wait, and all that come.
+    pub fn open(&self) {
+        self.0.close();
+    }
+
+    async fn pass(&self) {
+        // A closed semaphore is an open gate.
+        let _ = self.0.acquire().await;
+    }
 }
 
 impl Answer {
@@ -65,6 +90,7 @@ impl Answer {
             headers: vec![("content-type".to_owned(), mime_type.to_owned())],
             body: body.into(),
             delay: Duration::ZERO,
+            gate: None,
         }
     }
 
@@ -72,6 +98,13 @@ impl Answer {
     #[must_use]
     pub fn json(status: u16, body: &serde_json::Value) -> Self {
         Self::new(status, "application/json; charset=utf-8", body.to_string())
+    }
+
+    /// Lets it wait until the gate is open.
+    #[must_use]
+    pub fn behind(mut self, gate: &Gate) -> Self {
+        self.gate = Some(gate.clone());
+        self
     }
 
     /// Adds a header field.
@@ -216,6 +249,9 @@ async fn serve(
     let answer = answer(&arrived);
     seen.lock().unwrap_or_else(PoisonError::into_inner).push(arrived);
     tokio::time::sleep(answer.delay).await;
+    if let Some(gate) = &answer.gate {
+        gate.pass().await;
+    }
     let mut response = http::Response::builder().status(answer.status);
     for (name, value) in &answer.headers {
         response = response.header(name, value);

@@ -36,11 +36,12 @@ fn start(tool: &str, can_change: bool) -> CallStart {
         digest: Some(crate::registry::Digest::of(b"weather")),
         dry_run: false,
         can_change,
+        run: None,
     }
 }
 
 fn end(error: Option<ErrorKind>) -> CallEnd {
-    CallEnd { error, detail: None, usage: Usage::default(), requests: Vec::new(), log: Vec::new() }
+    CallEnd { error, detail: None, usage: Usage::default(), requests: Vec::new(), log: Vec::new(), run: None }
 }
 
 fn all(store: &Store) -> Vec<Record> {
@@ -98,6 +99,7 @@ async fn a_record_keeps_everything() {
                 usage,
                 requests: vec![request.clone(), refused.clone()],
                 log: vec!["info: \"a\"\n".to_owned(), "warn: b".to_owned()],
+                run: None,
             })
             .await;
         audit.flush().unwrap();

@@ -15,7 +15,7 @@ fn head(fields: &str) -> Vec<u8> {
 #[tokio::test(start_paused = true)]
 async fn a_body_is_cut_at_the_limit_while_it_comes() {
     let mut world =
-        World::answering([Reply::Flood(head("")), Reply::ok(&"a".repeat(1000)), Reply::ok(&"a".repeat(1001))]);
+        World::answering([Reply::flood(head("")), Reply::ok(&"a".repeat(1000)), Reply::ok(&"a".repeat(1001))]);
     world.limits.response_bytes = 1000;
     let seen = world.send(get(URL)).await;
     assert_eq!(seen.kind(), Some(ErrorKind::HttpResponseTooLarge));

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use remit_upstream::script::{Certificate, Reply, authority};
 use serde_json::json;
 use zeroize::Zeroizing;
 
@@ -24,9 +25,7 @@ use crate::error::ErrorKind;
 use crate::policy::{self, Approval, Granted, Place, SecretUse};
 use crate::registry::{Capability, Digest};
 use crate::secrets::{CallSecrets, SecretSet, SecretValue};
-use upstream::{FakeDialer, FakeResolver, Reply};
-
-pub(super) use upstream::authority;
+use upstream::{FakeDialer, FakeResolver};
 
 const PUBLIC: &str = "93.184.215.14";
 const VALUE: &str = "sk-0123456789abcdef";
@@ -125,7 +124,7 @@ impl World {
     }
 
     fn egress(&self) -> Egress {
-        let exceptions = Exceptions::for_test(&self.private, &self.connect, authority().der().clone());
+        let exceptions = Exceptions::for_test(&self.private, &self.connect, authority());
         let exceptions = BTreeMap::from([("acme/weather".parse().unwrap(), exceptions)]);
         let (resolver, dialer) = (Arc::new(self.resolver.clone()), Arc::new(self.dialer.clone()));
         Egress::new(resolver, dialer, self.limits, exceptions).unwrap()

@@ -1,6 +1,8 @@
 //! What happens before what: nothing is looked up, dialled or read for a request that an earlier step refuses,
 //! and every attempt leaves one record.
 
+use proptest::prelude::*;
+
 use super::*;
 
 /// Look-ups, connections and secret reads of a refused request, with the outcome of its one record.
@@ -114,7 +116,7 @@ async fn an_excepted_network_is_dialled_and_its_neighbour_is_not() {
 #[tokio::test(start_paused = true)]
 async fn an_excepted_connection_asks_no_dns_and_still_verifies_the_name() {
     let local: SocketAddr = "127.0.0.1:8443".parse().unwrap();
-    let wrong = Reply::Certificate { name: "other.example.com", expired: false };
+    let wrong = Reply::Certificate(Certificate::Named("other.example.com".to_owned()));
     for (reply, kind) in [(Reply::ok(""), None), (wrong, Some(ErrorKind::HttpTlsFailed))] {
         let mut world = World::answering([reply]);
         world.connect = vec![("api.example.com", 443, local)];
@@ -166,9 +168,13 @@ async fn the_next_address_is_tried_only_when_no_connection_was_made() {
     for (first, kind, dials) in [
         (Reply::Refused, None, 2),
         (Reply::Silent, None, 2),
-        (Reply::Garbage, Some(ErrorKind::HttpTlsFailed), 1),
-        (Reply::Certificate { name: "other.example.com", expired: false }, Some(ErrorKind::HttpTlsFailed), 1),
-        (Reply::Certificate { name: "api.example.com", expired: true }, Some(ErrorKind::HttpTlsFailed), 1),
+        (Reply::garbage(), Some(ErrorKind::HttpTlsFailed), 1),
+        (
+            Reply::Certificate(Certificate::Named("other.example.com".to_owned())),
+            Some(ErrorKind::HttpTlsFailed),
+            1,
+        ),
+        (Reply::Certificate(Certificate::Expired), Some(ErrorKind::HttpTlsFailed), 1),
     ] {
         let mut world = World::answering([first, Reply::ok("")]);
         world.resolver = two();
@@ -228,5 +234,46 @@ async fn the_operator_learns_the_fix() {
     ] {
         let seen = with_key(World::new()).send(template).await;
         assert!(seen.hint.as_deref().is_some_and(|text| text.contains(hint)), "{:?}", seen.hint);
+    }
+}
+
+/// Pieces of URLs that name a granted host, or seem to.
+fn urls() -> impl Strategy<Value = String> {
+    let piece = |pieces: &[&'static str]| prop::sample::select(pieces.to_vec());
+    (
+        piece(&["https://", "HTTPS://", "http://", "https:/", "https:"]),
+        piece(&["", "", "", "user@", "evil.test@", "b.example.com\\@"]),
+        piece(&[
+            "api.example.com",
+            "API.example.com",
+            "b.example.com",
+            "evil.test",
+            "127.0.0.1",
+            "api.example.com.",
+        ]),
+        piece(&["", "", ":443", ":8443", ":0443", ".evil.test", "%2e"]),
+        piece(&["", "/", "/v1?a=b", "#@evil.test", "?@evil.test", "/\\evil.test"]),
+    )
+        .prop_map(|(scheme, user, host, port, rest)| format!("{scheme}{user}{host}{port}{rest}"))
+}
+
+proptest! {
+    /// What is looked up and dialled is the host that was approved; for any other URL, nothing is.
+    #[test]
+    fn the_name_that_is_dialled_is_the_one_that_was_approved(url in urls()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let world = World::answering([Reply::Refused]);
+        let seen = runtime.block_on(world.send(get(&url)));
+        match crate::egress::approve(&url, &world.granted().http().unwrap().allow) {
+            Ok(target) => {
+                prop_assert_eq!(seen.looked_up, [target.host()]);
+                prop_assert_eq!(seen.dialled, [SocketAddr::new(address(PUBLIC), target.port())]);
+                prop_assert_eq!(&seen.records[0].authority, &target.authority());
+            }
+            Err(refusal) => {
+                prop_assert_eq!(seen.kind(), Some(refusal.kind()));
+                prop_assert!(seen.looked_up.is_empty() && seen.dialled.is_empty());
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! in `component/`.
 
 mod access;
+mod loops;
 mod names;
 mod offered;
 mod references;
@@ -48,6 +49,7 @@ pub fn check(manifest: &Manifest) -> Vec<Problem> {
     offered::check(manifest, &mut problems);
     access::check(manifest, &mut problems);
     tools::check(manifest, &mut problems);
+    loops::check(manifest, &mut problems);
     if let Some(limits) = &manifest.limits {
         check_limits(limits, &mut problems);
     }
@@ -67,6 +69,12 @@ pub fn verify(manifest: &Manifest) -> Result<()> {
             Err(Error::new(ErrorKind::ManifestInvalid, message))
         }
     }
+}
+
+/// What is wrong with a prompt that a loop gives to agents.
+#[must_use]
+pub fn check_prompt(prompt: &str) -> Option<String> {
+    text::paragraphs(prompt, MAX_PROMPT)
 }
 
 /// What is found wrong, in the order in which it is found.

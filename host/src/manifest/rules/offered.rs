@@ -1,12 +1,12 @@
 //! What manifest v1 can say and this version of remit does not do yet.
 //!
-//! A manifest that names one of these is refused, never half obeyed: a role that nobody checks or a
-//! schedule that never fires would be a promise broken in silence. A later version deletes rows.
+//! A manifest that names one of these is refused, never half obeyed: a role that nobody
+//! checks would be a promise broken in silence. A later version deletes rows.
 
 use super::super::{Manifest, NamespaceName, Runtime};
 use super::Problems;
 
-const NAMESPACES: &[NamespaceName] = &[NamespaceName::Loops, NamespaceName::Sandbox];
+const NAMESPACES: &[NamespaceName] = &[NamespaceName::Sandbox];
 
 const RUNTIMES: &[Runtime] =
     &[Runtime::Codemode, Runtime::RenderTemplate, Runtime::Openapi, Runtime::Mcp, Runtime::Builtin];
@@ -28,9 +28,6 @@ pub(super) fn check(manifest: &Manifest, problems: &mut Problems) {
         if NAMESPACES.contains(namespace) {
             problems.add(format!("uses[{index}]"), not_offered("namespace", namespace.as_str()));
         }
-    }
-    if !manifest.loops.is_empty() {
-        problems.add("loops", not_offered("field", "loops"));
     }
     for (index, tool) in manifest.tools.iter().enumerate() {
         for (field, is_present) in TOOL_FIELDS {

@@ -83,12 +83,57 @@ fn identity_is_plain() {
 fn what_is_not_offered_yet_is_refused() {
     assert_snapshot!(told(&[
         ("/runtime", json!("openapi")),
-        ("/uses/-", json!("loops")),
         ("/uses/-", json!("sandbox")),
-        ("/loops", json!([{ "name": "daily", "scheduleType": "cron", "scheduleExpression": "0 8 * * *" }])),
         ("/tools/0/requiredRole", json!("admin")),
         ("/tools/0/requiredPermission", json!("weather:read")),
         ("/tools/0/featureFlag", json!("beta")),
+    ]));
+}
+
+#[test]
+fn loops_fire_and_do_one_thing_that_can_be_done() {
+    let good = json!([
+        { "name": "daily", "scheduleType": "cron", "scheduleExpression": "0 8 * * mon-fri", "timezone": "Europe/Berlin",
+          "quiet": true, "prompt": "Say what the weather does." },
+        { "name": "often", "scheduleType": "interval", "scheduleExpression": "15m",
+          "tool": "get_forecast", "input": { "place": "Oslo" } },
+    ]);
+    assert_eq!(told(&[("/uses/-", json!("loops")), ("/loops", good.clone())]), "");
+    assert_eq!(told(&[("/uses/-", json!("loops"))]), "", "it may make its own");
+    assert_snapshot!("loops_described_and_not_used", told(&[("/loops", good)]));
+    let bad = |more: Value| {
+        let mut preset =
+            json!({ "name": "a", "scheduleType": "cron", "scheduleExpression": "0 8 * * *", "prompt": "Look." });
+        for (member, value) in more.as_object().unwrap() {
+            preset[member] = value.clone();
+        }
+        preset
+    };
+    assert_snapshot!(told(&[
+        ("/uses/-", json!("loops")),
+        (
+            "/loops",
+            json!([
+                bad(json!({ "name": "Daily Digest" })),
+                bad(json!({})),
+                bad(json!({})),
+                bad(json!({ "name": "b", "scheduleExpression": "* * * * * *" })),
+                bad(json!({ "name": "c", "scheduleExpression": "0 0 31 2 *" })),
+                bad(json!({ "name": "d", "timezone": "Mars/Olympus" })),
+                bad(json!({ "name": "e", "scheduleType": "interval", "scheduleExpression": "5" })),
+                bad(json!({ "name": "f", "scheduleType": "interval", "scheduleExpression": "30s" })),
+                bad(
+                    json!({ "name": "g", "scheduleType": "interval", "scheduleExpression": "1h", "timezone": "UTC" })
+                ),
+                bad(json!({ "name": "h", "prompt": null })),
+                bad(json!({ "name": "i", "tool": "get_forecast" })),
+                bad(json!({ "name": "j", "prompt": "a\u{202e}b" })),
+                bad(json!({ "name": "k", "input": {} })),
+                bad(json!({ "name": "l", "prompt": null, "tool": "forecast" })),
+                bad(json!({ "name": "m", "prompt": null, "tool": "get_forecast" })),
+                bad(json!({ "name": "n", "prompt": null, "tool": "get_forecast", "input": { "place": 5 } })),
+            ])
+        )
     ]));
 }
 

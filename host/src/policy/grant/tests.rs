@@ -141,3 +141,23 @@ fn places_have_a_text_form() {
         assert_eq!(text.parse::<Place>(), Err(InvalidPlace), "{text}");
     }
 }
+
+#[test]
+fn loops_are_declared_granted_and_limited() {
+    let loops = |uses: &Value, grants: &[&str]| {
+        let grant = decide_with(uses, grants, &[]).loops();
+        grant.map(|grant| (grant.max, grant.min_period.as_secs()))
+    };
+    let declared = json!({ "uses": ["loops"] });
+    type Case<'a> = (&'a Value, &'a [&'a str], Option<(u32, u64)>);
+    let cases: &[Case<'_>] = &[
+        (&declared, &[], None),
+        (&declared, &["loops:max=5"], None),
+        (&declared, &["loops"], Some((20, 60))),
+        (&declared, &["loops", "loops:max=5", "loops:every=1h"], Some((5, 3600))),
+        (&json!({}), &["loops", "loops:max=5"], None),
+    ];
+    for (uses, grants, expected) in cases {
+        assert_eq!(loops(uses, grants), *expected, "{grants:?}");
+    }
+}
