@@ -13,6 +13,7 @@ mod loops;
 mod loops_processes;
 mod mcp_http;
 mod mcp_stdio;
+mod notes;
 mod path;
 mod processes;
 mod python;
