@@ -138,7 +138,8 @@ pub fn run(name: &str) -> Result<String, Error> {
 /// that does not end well has reported nothing, and the next one finds the same again. Two items are the same
 /// when their `key` member is equal, or else when they are equal as JSON.
 ///
-/// Only inside a run of a loop: elsewhere it is [`Error::NotFound`].
+/// Only inside a run of a loop: elsewhere it is [`Error::NotFound`]. Lists have at most 1,000 items and 256 KiB: give
+/// the keys when the items are large.
 pub fn diff_since_last_run<T: Serialize + DeserializeOwned>(items: &[T]) -> Result<Difference<T>, Error> {
     let write = |item| serde_json::to_string(item).map_err(|error| Error::Json(error.to_string()));
     let items = items.iter().map(write).collect::<Result<Vec<_>, _>>()?;
@@ -169,7 +170,7 @@ mod tests {
         let hourly = Definition::tool("hourly", every(3600), "check", &json!({ "all": true })).expect("JSON");
         let made = create(&hourly).expect("made");
         assert_eq!((made.status, made.preset), (Status::Active, false));
-        assert_eq!(create(&hourly), Err(Error::AlreadyExists("hourly".to_owned())));
+        assert!(matches!(create(&hourly), Err(Error::AlreadyExists(_))));
 
         let daily = Definition::prompt("hourly", cron("0 8 * * *", "UTC"), "Look.").quiet();
         assert_eq!(update(&daily).map(|info| info.definition), Ok(daily.clone()));
@@ -179,7 +180,7 @@ mod tests {
         assert!(run("hourly").is_ok());
         assert_eq!(delete("hourly"), Ok(()));
         for missing in [delete("hourly").err(), pause("hourly").err(), run("hourly").err(), update(&daily).err()] {
-            assert_eq!(missing, Some(Error::NotFound("hourly".to_owned())));
+            assert_eq!(missing, Some(Error::NotFound("there is no loop `hourly`".to_owned())));
         }
     }
 
@@ -199,6 +200,12 @@ mod tests {
         let gone = testing::run(|| diff(&[item("b", "1")])).expect("inside a run");
         assert_eq!(gone, Difference { first: false, added: vec![], removed: vec![item("a", "2")] });
         assert!(testing::run(|| diff(&[item("b", "1")])).expect("inside a run").is_empty());
+        let twice =
+            [item("c", "1"), item("c", "2"), json!({ "key": null, "n": 1 }), json!({ "key": null, "n": 2 })];
+        let once = testing::run(|| diff(&twice)).expect("inside a run");
+        assert_eq!(once.added, [&twice[0], &twice[2], &twice[3]].map(Value::clone));
+        let many = vec![json!("x"); 1_001];
+        assert!(matches!(testing::run(|| diff(&many)), Err(Error::Limit(_))));
     }
 
     #[test]

@@ -8,13 +8,13 @@ use super::wit;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no such loop, or no run.
+    /// There is no such loop, or this is not a run of one.
     NotFound(String),
     /// The pattern, zone or period cannot be used: why.
     InvalidSchedule(String),
     /// The name, tool, input or prompt cannot be used: why.
     InvalidDefinition(String),
-    /// There is a loop of this name.
+    /// There is a loop of this name already.
     AlreadyExists(String),
     /// More loops, or a shorter period, than granted.
     Limit(String),
@@ -31,11 +31,11 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotFound(name) => write!(formatter, "there is no loop `{name}`"),
-            Self::InvalidSchedule(why) | Self::InvalidDefinition(why) | Self::Limit(why) => {
-                formatter.write_str(why)
-            }
-            Self::AlreadyExists(name) => write!(formatter, "there is a loop `{name}` already"),
+            Self::NotFound(why)
+            | Self::InvalidSchedule(why)
+            | Self::InvalidDefinition(why)
+            | Self::AlreadyExists(why)
+            | Self::Limit(why) => formatter.write_str(why),
             Self::Preset => {
                 formatter.write_str("the loop came with the capability: it can be paused, not changed or deleted")
             }

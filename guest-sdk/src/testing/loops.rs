@@ -9,6 +9,10 @@ use serde_json::Value;
 use super::entities;
 use crate::bindings::remit::capability::loops::{Definition, Difference, Error, LoopInfo, Status};
 
+/// Items that can be compared, and their bytes: the host's bounds.
+const ITEMS: usize = 1_000;
+const ITEMS_BYTES: usize = 256 * 1024;
+
 /// What the last reported items were, and those of the run that goes on.
 #[derive(Clone, Default)]
 struct Memory {
@@ -45,7 +49,7 @@ pub(crate) fn create(definition: &Definition) -> Result<LoopInfo, Error> {
     change(|memory| {
         let name = definition.name.clone();
         if memory.loops.contains_key(&name) {
-            return Err(Error::AlreadyExists(name));
+            return Err(Error::AlreadyExists(format!("there is a loop `{name}` already")));
         }
         let info = LoopInfo {
             definition: definition.clone(),
@@ -80,7 +84,7 @@ pub(crate) fn pause(name: &str, paused: bool) -> Result<LoopInfo, Error> {
 }
 
 pub(crate) fn delete(name: &str) -> Result<(), Error> {
-    change(|memory| memory.loops.remove(name).map(drop).ok_or_else(|| Error::NotFound(name.to_owned())))
+    change(|memory| memory.loops.remove(name).map(drop).ok_or_else(|| not_found(name)))
 }
 
 pub(crate) fn start(name: &str) -> Result<String, Error> {
@@ -94,13 +98,24 @@ pub(crate) fn start(name: &str) -> Result<String, Error> {
 pub(crate) fn diff_since_last_run(items: &[String]) -> Result<Difference, Error> {
     MEMORY.with_borrow_mut(|memory| {
         let Some(compared) = &mut memory.running else {
-            return Err(Error::NotFound("this is no run of a loop".to_owned()));
+            return Err(Error::NotFound("this call is not a run of a loop".to_owned()));
         };
+        let bytes: usize = items.iter().map(String::len).sum();
+        if items.len() > ITEMS || bytes > ITEMS_BYTES {
+            let why = format!("at most {ITEMS} items of {ITEMS_BYTES} bytes together can be compared");
+            return Err(Error::Limit(why));
+        }
         *compared = Some(items.to_vec());
         let before = memory.reported.as_deref().unwrap_or_default();
         let missing = |of: &[String], among: &[String]| -> Vec<String> {
-            let known: Vec<Value> = among.iter().map(|item| identity(item)).collect();
-            of.iter().filter(|item| !known.contains(&identity(item))).cloned().collect()
+            let mut known: Vec<Value> = among.iter().map(|item| identity(item)).collect();
+            let mut is_new = |item: &String| {
+                let identity = identity(item);
+                let is_new = !known.contains(&identity);
+                known.push(identity);
+                is_new
+            };
+            of.iter().filter(|item| is_new(item)).cloned().collect()
         };
         Ok(Difference {
             first: memory.reported.is_none(),
@@ -112,7 +127,7 @@ pub(crate) fn diff_since_last_run(items: &[String]) -> Result<Difference, Error>
 
 impl Memory {
     fn find(&mut self, name: &str) -> Result<&mut LoopInfo, Error> {
-        self.loops.get_mut(name).ok_or_else(|| Error::NotFound(name.to_owned()))
+        self.loops.get_mut(name).ok_or_else(|| not_found(name))
     }
 }
 
@@ -123,10 +138,14 @@ fn change<T>(work: impl FnOnce(&mut Memory) -> Result<T, Error>) -> Result<T, Er
     MEMORY.with_borrow_mut(work)
 }
 
+fn not_found(name: &str) -> Error {
+    Error::NotFound(format!("there is no loop `{name}`"))
+}
+
 /// What makes two items the same.
 fn identity(item: &str) -> Value {
     let value: Value = serde_json::from_str(item).unwrap_or_default();
-    match value.get("key") {
+    match value.get("key").filter(|key| !key.is_null()) {
         Some(key) => serde_json::json!({ "key": key }),
         None => value,
     }

@@ -222,3 +222,23 @@ fn full_feeds_fit_into_a_document() {
     }
     assert_eq!(by_hand(), [""; 0]);
 }
+
+#[test]
+fn many_full_feeds_can_be_compared() {
+    let web = Web::new();
+    for from in [0, 100] {
+        let titles: Vec<String> =
+            (from..from + 30).map(|number| format!("{number} {}", "é".repeat(300))).collect();
+        let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+        for number in 0..20 {
+            let url: &'static str = format!("https://feeds.example.com/{number}").leak();
+            web.shows(url, &titles);
+            watch(url);
+        }
+        assert_eq!(in_a_run().len(), 600);
+    }
+    for number in 0..20 {
+        web.fails(format!("https://feeds.example.com/{number}").leak());
+    }
+    assert_eq!(in_a_run().len(), 20, "900 items and 20 problems");
+}

@@ -19,8 +19,9 @@ const FEEDS: Entity<Subscription> = entity("feeds");
 /// Feeds that can be watched: all are fetched in one call.
 const MOST_FEEDS: usize = 20;
 
-/// Items remembered of one feed: twice what is read of it.
-const REMEMBERED: usize = 2 * feed::MOST_ITEMS;
+/// Items remembered of one feed: half as many again as are read of it. Of all feeds together they are fewer than the
+/// 1,000 that the host compares.
+const REMEMBERED: usize = feed::MOST_ITEMS * 3 / 2;
 
 /// Time for one feed, in milliseconds: all together stay within the call's.
 const FETCH_MS: u32 = 5_000;
@@ -39,13 +40,12 @@ struct Subscription {
     told: BTreeSet<String>,
 }
 
-/// What is compared between two runs: an item, or that a feed fails. A failure is told when it begins.
+/// What is compared between two runs: the key of an item, or the address of a feed that fails. A failure is told
+/// when it begins.
 #[derive(Serialize, Deserialize)]
 #[serde(crate = "remit_sdk::serde")]
 struct Seen {
     key: String,
-    item: Option<Item>,
-    problem: Option<Problem>,
 }
 
 /// A feed that is watched now.
@@ -142,7 +142,7 @@ pub fn list() -> Result<Feeds, Failure> {
 /// Fetches all feeds and tells what is new.
 pub fn digest() -> Result<Digest, Failure> {
     let mut fetched = Vec::new();
-    let (mut seen, mut problems) = (Vec::new(), Vec::new());
+    let (mut items, mut problems) = (Vec::new(), Vec::new());
     for Document { key: url, value: mut subscription, .. } in all()? {
         let feed = fetch(&url);
         match &feed {
@@ -152,21 +152,18 @@ pub fn digest() -> Result<Digest, Failure> {
                 problems.push(Problem { url: url.clone(), reason: why.clone() });
             }
         }
-        let items = subscription.items.into_iter();
-        seen.extend(items.map(|item| Seen { key: item.key.clone(), item: Some(item), problem: None }));
+        items.append(&mut subscription.items);
         fetched.push((url, feed));
     }
-    let failing = problems.iter().cloned();
-    seen.extend(failing.map(|problem| Seen { key: problem.url.clone(), item: None, problem: Some(problem) }));
+    let keys = items.iter().map(|item| &item.key).chain(problems.iter().map(|problem| &problem.url));
+    let seen: Vec<Seen> = keys.map(|key| Seen { key: key.clone() }).collect();
 
     match loops::diff_since_last_run(&seen) {
         Ok(difference) => {
             remember(&fetched, false)?;
-            let (mut items, mut problems) = (Vec::new(), Vec::new());
-            for new in difference.added {
-                items.extend(new.item);
-                problems.extend(new.problem);
-            }
+            let new: BTreeSet<String> = difference.added.into_iter().map(|seen| seen.key).collect();
+            items.retain(|item| new.contains(&item.key));
+            problems.retain(|problem| new.contains(&problem.url));
             Ok(report(items, problems))
         }
         // Not a run of a loop.
