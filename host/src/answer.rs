@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::audit::{ChangeRecord, RequestRecord, Usage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Tool, is_hidden};
+use crate::namespaces::loops::LoopChange;
 use crate::runtime::tools;
 use crate::secrets::Redactor;
 use crate::validate::ToolSchemas;
@@ -40,6 +41,8 @@ pub struct Plan {
     pub requests: Vec<RequestRecord>,
     /// The changes of documents that were not made.
     pub changes: Vec<ChangeRecord>,
+    /// What was not done to loops.
+    pub loops: Vec<LoopChange>,
 }
 
 /// One piece of an answer.

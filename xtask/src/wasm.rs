@@ -19,6 +19,7 @@ const SOURCES: &[&str] = &[
     "plugins/notes",
     "tests/fixtures/echo",
     "tests/fixtures/keeper",
+    "tests/fixtures/planner",
     "tests/fixtures/probe",
 ];
 
