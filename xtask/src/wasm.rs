@@ -17,6 +17,7 @@ const SOURCES: &[&str] = &[
     "plugins/text",
     "plugins/github",
     "plugins/notes",
+    "plugins/digest",
     "tests/fixtures/echo",
     "tests/fixtures/keeper",
     "tests/fixtures/planner",
