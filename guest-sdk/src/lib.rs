@@ -20,18 +20,21 @@
 //!
 //! - Input and output of more than a line are types with [`#[remit_sdk::data]`](data).
 //! - A parameter of type [`Context`] is not an input: it says whether this is a dry run, and which run.
-//! - A tool that can fail returns `Result<…, Failure>`; `?` works on text and on [`http::Error`].
-//! - [`http`] sends requests, [`log`] writes lines for the operator. What is not used is not imported, and
-//!   the imports of a component are the permissions it asks for.
+//! - A tool that can fail returns `Result<…, Failure>`; `?` works on text and on the errors of
+//!   the namespaces.
+//! - [`http`] sends requests, [`entities`] keeps documents, [`loops`] makes schedules, [`log`] writes lines for the
+//!   operator. What is not used is not imported, and the imports of a component are the permissions it asks for.
 //! - Tools stay plain functions, so `cargo test` tests them; [`testing`] plays the host.
 //!
 //! The modules mirror the files of the contract in `wit/`.
 
 #[doc(hidden)]
 pub mod bindings;
+pub mod entities;
 pub mod http;
 mod input;
 pub mod log;
+pub mod loops;
 pub mod schema;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;

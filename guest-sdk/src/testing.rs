@@ -1,5 +1,9 @@
-//! For `cargo test`, where there is no host: answers to requests are scripted, log lines are kept, and a
-//! capability can be called as the host would. All of it belongs to the thread, so tests do not meet.
+//! For `cargo test`, where there is no host: answers to requests are scripted, documents and loops are kept in
+//! memory, log lines are kept, and a capability can be called as the host would. All of it belongs to the thread,
+//! so tests do not meet.
+
+pub(crate) mod entities;
+pub(crate) mod loops;
 
 use std::cell::RefCell;
 
@@ -10,6 +14,9 @@ use crate::http::{Error, Request, Response};
 use crate::log::Level;
 use crate::schema;
 use crate::tools::{Capability, Context, Failure, Reply, ToolCall};
+
+pub use entities::entities;
+pub use loops::{loops, run};
 
 type Answer = Box<dyn FnMut(&Request) -> Result<Response, Error>>;
 
@@ -47,9 +54,20 @@ pub fn context() -> Context {
     Context { dry_run: false, run_id: "test".to_owned(), locale: None }
 }
 
-/// Calls a tool as the host does, with JSON.
+/// Calls a tool as the host does, with JSON. A tool that is declared `read_only` can change no documents and loops.
 pub fn call<C: Capability>(tool: &str, input: &Value) -> Result<Reply, Failure> {
-    C::call(ToolCall { tool: tool.to_owned(), input: input.to_string(), context: context() })
+    call_with::<C>(tool, input, context())
+}
+
+/// Calls a tool with a context of the test's own. What a dry run changes in documents, it alone sees.
+pub fn call_with<C: Capability>(tool: &str, input: &Value, context: Context) -> Result<Reply, Failure> {
+    let listed = tools::<C>();
+    let entry = listed.as_array().into_iter().flatten().find(|entry| entry["name"] == tool);
+    let read_only = entry.is_some_and(|entry| entry["readOnly"] == true);
+    let dry_run = context.dry_run;
+    let call = || C::call(ToolCall { tool: tool.to_owned(), input: input.to_string(), context });
+    let call = || entities::as_tool(read_only, call);
+    if dry_run { entities::rehearsed(call) } else { call() }
 }
 
 /// The tools of a capability as `remit build` will find them.

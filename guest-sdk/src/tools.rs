@@ -6,8 +6,8 @@ use crate::bindings::exports::remit::capability::tools;
 pub use crate::bindings::exports::remit::capability::tools::{
     Content, Contents, Context, Embedded, Failure, Link, Media, Reply, ToolCall,
 };
-use crate::http;
 use crate::schema::{Shape, Tool};
+use crate::{entities, http, loops};
 
 /// A set of tools. `#[remit_sdk::capability]` implements it for the `Capability` of its module.
 pub trait Capability {
@@ -149,5 +149,28 @@ impl From<&str> for Failure {
 impl From<http::Error> for Failure {
     fn from(error: http::Error) -> Self {
         Self::Failed(error.to_string())
+    }
+}
+
+impl From<entities::Error> for Failure {
+    fn from(error: entities::Error) -> Self {
+        match error {
+            entities::Error::InvalidKey(_) | entities::Error::InvalidValue(_) | entities::Error::InvalidCursor => {
+                Self::InvalidInput(error.to_string())
+            }
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+impl From<loops::Error> for Failure {
+    fn from(error: loops::Error) -> Self {
+        match error {
+            loops::Error::NotFound(_) => Self::NotFound(error.to_string()),
+            loops::Error::InvalidSchedule(_) | loops::Error::InvalidDefinition(_) => {
+                Self::InvalidInput(error.to_string())
+            }
+            other => Self::Failed(other.to_string()),
+        }
     }
 }

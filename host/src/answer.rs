@@ -8,6 +8,7 @@ use crate::asks::Asked;
 use crate::audit::{ChangeRecord, RequestRecord, Usage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Tool, is_hidden};
+use crate::namespaces::loops::LoopChange;
 use crate::runtime::tools;
 use crate::secrets::Redactor;
 use crate::validate::ToolSchemas;
@@ -43,6 +44,8 @@ pub struct Plan {
     pub requests: Vec<RequestRecord>,
     /// The changes of documents that were not made.
     pub changes: Vec<ChangeRecord>,
+    /// What was not done to loops.
+    pub loops: Vec<LoopChange>,
 }
 
 /// One piece of an answer.

@@ -18,11 +18,12 @@ use crate::config::EntitiesConfig;
 use crate::egress::{Egress, Ledger};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::Tool;
-use crate::namespaces::entities::{Access, Entities};
-use crate::namespaces::{http::Http, log::Log};
+use crate::namespaces::loops::{Loops, Maker};
+use crate::namespaces::{Access, entities::Entities, http::Http, log::Log};
+use crate::policy::Granted;
 use crate::registry::{Catalog, Entry, Snapshot, ToolName};
 use crate::runtime::{Finished, GuestCall, Lease, Runtime, tools};
-use crate::scheduler;
+use crate::scheduler::{self, Origin};
 use crate::secrets::{Redactor, Vault};
 use crate::standing::Standings;
 use crate::store::Store;
@@ -138,11 +139,11 @@ impl Host {
         let input = valid_input(&request.arguments, found.schemas())?;
         let lease = Lease { deadline: begun + granted.budget().time, cancel: cancel.child_token() };
         let http = Http::new(self.rooms.egress.clone(), &self.rooms.vault, self.rooms.standings.clone(), &granted);
-        let limits = self.rooms.entities;
-        let entities =
-            Entities::new(self.rooms.store.clone(), &granted, limits, access(request, found.tool()), call_id);
+        let (limits, access) = (self.rooms.entities, access(request, found.tool()));
+        let entities = Entities::new(self.rooms.store.clone(), &granted, limits, access, call_id);
+        let loops = self.loops(request, &granted, access);
         let call = guest_call(request, input, call_id);
-        let guest = GuestCall { granted, call, lease, entities, http, log: Log::default() };
+        let guest = GuestCall { granted, call, lease, entities, loops, http, log: Log::default() };
         let finished = self.rooms.runtime.run(guest).await;
         let reply = trail.follow(finished)?;
         answer::check(reply, found.tool(), found.schemas(), trail.redactor())
@@ -157,6 +158,17 @@ impl Host {
             call: call_id,
         };
         self.rooms.asks.ask(&asker, &trail.needs())
+    }
+
+    /// The loops of the capability itself.
+    fn loops(&self, request: &CallRequest, granted: &Granted, access: Access) -> Loops {
+        let maker = Maker {
+            capability: granted.capability().name.clone(),
+            origin: Origin::Capability,
+            owner: request.principal.clone(),
+            grant: granted.loops(),
+        };
+        Loops::new(self.rooms.store.clone(), self.rooms.catalog.clone(), maker, access, request.run.clone())
     }
 
     fn find(&self, name: &ToolName) -> Result<Found> {
@@ -207,7 +219,7 @@ fn start(request: &CallRequest, found: Option<&Found>) -> CallStart {
     }
 }
 
-/// What the call may do to documents: what its tool is declared to do, and nothing in a dry run.
+/// What the call may change of what is kept: what its tool is declared to do, and nothing in a dry run.
 fn access(request: &CallRequest, tool: &Tool) -> Access {
     match (tool.read_only, request.dry_run) {
         (true, _) => Access::Read,
@@ -243,6 +255,7 @@ struct Trail {
     usage: Usage,
     http: Option<Http>,
     entities: Option<Entities>,
+    loops: Option<Loops>,
     log: Vec<String>,
     /// Knows no secret: for a call that never came near one.
     clean: Redactor,
@@ -253,6 +266,7 @@ impl Trail {
     fn follow(&mut self, finished: Finished) -> Result<Result<tools::Reply, tools::Failure>> {
         self.http = finished.http;
         self.entities = finished.entities;
+        self.loops = finished.loops;
         let ledger = self.http.as_ref().map(Http::ledger);
         let (bytes_out, bytes_in) = ledger.map_or((0, 0), Ledger::bytes);
         let requests = ledger.map_or(0, |ledger| ledger.requests().len());
@@ -283,6 +297,7 @@ impl Trail {
         Plan {
             requests: self.http.as_ref().map_or_else(Vec::new, |http| http.ledger().plan()),
             changes: self.entities.as_ref().map_or_else(Vec::new, |entities| entities.plan().to_vec()),
+            loops: self.loops.as_ref().map_or_else(Vec::new, |loops| loops.plan().to_vec()),
         }
     }
 

@@ -24,10 +24,10 @@ const MINUTE: u64 = 60;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A `remit serve` that nobody talks to. Killed as by SIGKILL.
-struct Server(Child);
+pub(super) struct Server(Child);
 
 impl Server {
-    fn start(home: &Path) -> Self {
+    pub(super) fn start(home: &Path) -> Self {
         let mut command = Command::new(program());
         command
             .arg("serve")
@@ -38,7 +38,7 @@ impl Server {
         Self(command.spawn().expect("remit serve starts"))
     }
 
-    fn kill(mut self) {
+    pub(super) fn kill(mut self) {
         self.0.kill().expect("killed");
         self.0.wait().expect("dead");
     }
@@ -123,7 +123,7 @@ impl Scene {
 }
 
 /// Waits until something outside this process is so.
-fn wait_until(is_so: impl Fn() -> bool, what: impl Fn() -> String) {
+pub(super) fn wait_until(is_so: impl Fn() -> bool, what: impl Fn() -> String) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < PATIENCE, "in vain: {}", what());

@@ -13,8 +13,16 @@ pub(crate) struct Built {
 }
 
 /// Where the capabilities are that are built from source.
-const SOURCES: &[&str] =
-    &["plugins/text", "plugins/github", "tests/fixtures/echo", "tests/fixtures/keeper", "tests/fixtures/probe"];
+const SOURCES: &[&str] = &[
+    "plugins/text",
+    "plugins/github",
+    "plugins/notes",
+    "plugins/digest",
+    "tests/fixtures/echo",
+    "tests/fixtures/keeper",
+    "tests/fixtures/planner",
+    "tests/fixtures/probe",
+];
 
 /// Builds the host as tests use it, and every plugin with it.
 pub(crate) fn build() -> Result<Built> {

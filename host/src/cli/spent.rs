@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::describe::indented;
-use super::figures::{count, size, span};
+use super::figures::{count, local_time, size, span, utc_time};
 use crate::audit::{ChangeRecord, RequestRecord, Usage};
 use crate::call::Plan;
+use crate::namespaces::loops::LoopChange;
 
 /// What a call spent, for people.
 pub(super) fn usage_text(usage: &Usage) -> String {
@@ -110,12 +111,34 @@ pub(super) fn plan_text(plan: &Plan) -> Option<String> {
     if !plan.changes.is_empty() {
         parts.push(format!("not changed\n{}", changes_text(&plan.changes)));
     }
+    if !plan.loops.is_empty() {
+        parts.push(format!("not done\n{}", loops_text(&plan.loops)));
+    }
     (!parts.is_empty()).then(|| parts.join(""))
 }
 
 /// What a dry run did not do, for programs.
 pub(super) fn plan_value(plan: &Plan) -> Value {
-    json!({ "requests": requests_value(&plan.requests), "changes": changes_value(&plan.changes) })
+    let changes = changes_value(&plan.changes);
+    json!({ "requests": requests_value(&plan.requests), "changes": changes, "loops": loops_value(&plan.loops) })
+}
+
+fn loops_text(changes: &[LoopChange]) -> String {
+    let rows: Vec<_> = changes
+        .iter()
+        .map(|change| {
+            let next = change.next_at.map(|at| format!("fires next at {}", local_time(at)));
+            vec![change.action.to_owned(), change.name.clone(), next.unwrap_or_default()]
+        })
+        .collect();
+    indented(&rows)
+}
+
+fn loops_value(changes: &[LoopChange]) -> Value {
+    let values = changes.iter().map(
+        |change| json!({ "name": change.name, "action": change.action, "nextAt": change.next_at.map(utc_time) }),
+    );
+    Value::Array(values.collect())
 }
 
 #[cfg(test)]
@@ -186,7 +209,7 @@ usage
             version: 3,
             bytes,
         };
-        let plan = Plan { requests: Vec::new(), changes: vec![change("put", 2_048), change("delete", 0)] };
+        let plan = Plan { changes: vec![change("put", 2_048), change("delete", 0)], ..Plan::default() };
         assert_eq!(
             plan_text(&plan).as_deref(),
             Some("not changed\n  put     notes a b  2.0 KiB\n  delete  notes a b\n")

@@ -6,12 +6,24 @@
 pub mod entities;
 pub mod http;
 pub mod log;
+pub mod loops;
 
 use wasmtime::component::Linker;
 
 use crate::manifest::NamespaceName;
 use crate::policy::Granted;
 use crate::runtime::State;
+
+/// What a call may change of what the host keeps for a capability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// The tool is declared to change nothing.
+    Read,
+    /// Changes are planned, and seen by this call alone.
+    Plan,
+    /// Changes are made.
+    Change,
+}
 
 /// One host service.
 pub struct Namespace {
@@ -28,6 +40,7 @@ pub const NAMESPACES: &[Namespace] = &[
     Namespace { name: NamespaceName::Entities, interface: entities::INTERFACE, link: entities::link },
     Namespace { name: NamespaceName::Http, interface: http::INTERFACE, link: http::link },
     Namespace { name: NamespaceName::Log, interface: log::INTERFACE, link: log::link },
+    Namespace { name: NamespaceName::Loops, interface: loops::INTERFACE, link: loops::link },
 ];
 
 /// The namespace behind an import, if this host offers it. Names are compared whole: a near miss in name or

@@ -9,4 +9,4 @@ wasmtime::component::bindgen!({
 });
 
 pub use exports::remit::capability::tools;
-pub use remit::capability::{entities, http, log};
+pub use remit::capability::{entities, http, log, loops};

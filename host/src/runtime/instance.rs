@@ -14,7 +14,7 @@ use super::ticker::Ticker;
 use super::{Admission, Engine, State, tools};
 use crate::clock::monotonic;
 use crate::error::{Error, ErrorKind, Result};
-use crate::namespaces::{entities::Entities, http::Http, log::Log};
+use crate::namespaces::{entities::Entities, http::Http, log::Log, loops::Loops};
 use crate::policy::Granted;
 
 /// Bytes that one call between guest and host may lift, strings and lists together.
@@ -47,6 +47,8 @@ pub struct GuestCall {
     pub http: Http,
     /// The namespaces' state.
     pub log: Log,
+    /// The namespaces' state.
+    pub loops: Loops,
 }
 
 /// What a guest left behind.
@@ -57,6 +59,8 @@ pub struct Finished {
     pub spent: Spent,
     /// What it planned to change, in a dry run.
     pub entities: Option<Entities>,
+    /// What it planned to do to loops, in a dry run.
+    pub loops: Option<Loops>,
     /// Its requests and what they brought.
     pub http: Option<Http>,
     /// What it logged.
@@ -76,7 +80,14 @@ pub struct Spent {
 
 impl Finished {
     fn never_ran(error: Error) -> Self {
-        Self { outcome: Err(error), spent: Spent::default(), entities: None, http: None, log: Log::default() }
+        Self {
+            outcome: Err(error),
+            spent: Spent::default(),
+            entities: None,
+            loops: None,
+            http: None,
+            log: Log::default(),
+        }
     }
 }
 
@@ -151,6 +162,7 @@ fn execute(engine: &Engine, ticker: &Arc<Ticker>, linked: &Linked, call: GuestCa
         entities: call.entities,
         http: call.http,
         log: call.log,
+        loops: call.loops,
     };
     let mut store = Store::new(engine.raw(), state);
     store.limiter(|state| &mut state.limiter);
@@ -175,7 +187,8 @@ fn execute(engine: &Engine, ticker: &Arc<Ticker>, linked: &Linked, call: GuestCa
     let state = store.into_data();
     let spent = Spent { fuel, memory_peak: state.limiter.peak(), host_calls: state.meter.host_calls() };
     let outcome = outcome.map_err(|error| why_stopped(&error, &state.limiter));
-    Finished { outcome, spent, entities: Some(state.entities), http: Some(state.http), log: state.log }
+    let State { entities, loops, http, log, .. } = state;
+    Finished { outcome, spent, entities: Some(entities), loops: Some(loops), http: Some(http), log }
 }
 
 fn enter(

@@ -4,7 +4,7 @@
 //! else. It starts from what `policy` granted; there is no default.
 
 use super::budget::{Lease, Limiter, Meter};
-use crate::namespaces::{entities::Entities, http::Http, log::Log};
+use crate::namespaces::{entities::Entities, http::Http, log::Log, loops::Loops};
 use crate::policy::Granted;
 
 /// What one call holds while it runs.
@@ -25,4 +25,6 @@ pub struct State {
     pub http: Http,
     /// The `log` namespace.
     pub log: Log,
+    /// The `loops` namespace.
+    pub loops: Loops,
 }

@@ -12,6 +12,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Tool, check_name, check_prompt};
 use crate::registry::{CapabilityName, Snapshot};
 
+/// Bytes of a tool's input that are kept with a loop. It says what to look at, and does not carry it.
+const INPUT_BYTES: usize = 64 * 1024;
+
 /// What a maker of loops may do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
@@ -69,6 +72,10 @@ fn check_task(task: &Task, capability: &CapabilityName, origin: Origin, snapshot
         return Err(Error::new(ErrorKind::UnknownTool, format!("no installed capability has the tool `{tool}`"))
             .hint("remit list shows what is installed"));
     };
+    let bytes = serde_json::to_vec(input).map_or(usize::MAX, |text| text.len());
+    if bytes > INPUT_BYTES {
+        return Err(invalid(format!("the input has {bytes} bytes, {INPUT_BYTES} are allowed")));
+    }
     let known = &entry.capability.manifest.tools[position];
     if origin == Origin::Agent && !is_for_agents(known) {
         let message = format!("an agent's loop cannot call `{tool}`: it may destroy, or agents cannot call it");

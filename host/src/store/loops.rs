@@ -120,7 +120,7 @@ impl Store {
         self.write(move |connection| claims.iter().map(|claim| claim_one(connection, claim, now)).collect())
     }
 
-    /// Makes a loop, as long as there are fewer than `most` that are not presets in its capability.
+    /// Makes a loop, as long as there are fewer than `most` of its capability and origin.
     pub(crate) fn create_loop(&self, made: Loop, most: Option<u32>) -> Result<()> {
         self.write(move |connection| {
             let Loop { capability, definition, .. } = &made;
@@ -129,7 +129,7 @@ impl Store {
                 return Err(Error::new(ErrorKind::LoopExists, message));
             }
             if let Some(most) = most
-                && count_made(connection, capability)? >= most
+                && count_made(connection, &made)? >= most
             {
                 let message = format!("`{capability}` may have {most} loops, and has them");
                 return Err(Error::new(ErrorKind::LoopLimit, message)
@@ -187,11 +187,12 @@ impl Store {
     }
 }
 
-/// The loops of a capability that somebody made while it was installed.
-fn count_made(connection: &Connection, capability: &CapabilityName) -> Result<u32> {
+/// The loops that a maker has already.
+fn count_made(connection: &Connection, made: &Loop) -> Result<u32> {
     let mut statement = connection
-        .prepare_cached("SELECT count(*) FROM loops WHERE publisher = ?1 AND slug = ?2 AND origin <> 'preset'")?;
-    Ok(statement.query_row((&capability.publisher, &capability.slug), |row| row.get(0))?)
+        .prepare_cached("SELECT count(*) FROM loops WHERE publisher = ?1 AND slug = ?2 AND origin = ?3")?;
+    let CapabilityName { publisher, slug } = &made.capability;
+    Ok(statement.query_row((publisher, slug, made.origin.as_str()), |row| row.get(0))?)
 }
 
 pub(super) fn find(connection: &Connection, capability: &CapabilityName, name: &str) -> Result<Option<Loop>> {

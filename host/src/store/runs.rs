@@ -54,16 +54,15 @@ impl Store {
     /// Queues a run beside the schedule, for now. Gives its id.
     pub(crate) fn queue_run(&self, loop_id: &str) -> Result<String> {
         let (loop_id, now) = (loop_id.to_owned(), self.now_ms());
-        self.write(move |connection| {
-            let mut nominal_at = now;
-            // A firing of this very millisecond has its own row.
-            while exists(connection, &loop_id, nominal_at)? {
-                nominal_at += 1;
-            }
-            let id = insert_claimed(connection, &loop_id, nominal_at, now, now)?;
-            connection.prepare_cached("UPDATE runs SET manual = 1 WHERE id = ?1")?.execute([&id])?;
-            trim(connection, &loop_id)?;
-            Ok(id)
+        self.write(move |connection| queue(connection, &loop_id, now))
+    }
+
+    /// Queues a run as [`Store::queue_run`] does, unless one of the loop waits to start.
+    pub(crate) fn queue_one_run(&self, loop_id: &str) -> Result<Option<String>> {
+        let (loop_id, now) = (loop_id.to_owned(), self.now_ms());
+        self.write(move |connection| match open(connection, &loop_id)?.claimed {
+            0 => queue(connection, &loop_id, now).map(Some),
+            _ => Ok(None),
         })
     }
 
@@ -255,21 +254,20 @@ impl Store {
     }
 
     /// Keeps a run's list, as JSON; it becomes the loop's when the run ends well. `is_nothing` says that it is
-    /// the same as the last one. Gives whether the run is going on.
-    pub async fn keep_items(&self, run_id: &str, items: String, is_nothing: bool) -> Result<()> {
+    /// the same as the last one. `loops/not-found` when no such run is going on.
+    pub fn keep_items(&self, run_id: &str, items: String, is_nothing: bool) -> Result<()> {
         let run_id = run_id.to_owned();
-        self.write_async(move |connection| {
+        self.write(move |connection| {
             let kept = connection
                 .prepare_cached(
                     "UPDATE runs SET items = ?2, is_nothing = ?3 WHERE id = ?1 AND state IN ('running', 'taken')",
                 )?
                 .execute((&run_id, items, is_nothing))?;
             if kept == 0 {
-                return Err(Error::new(ErrorKind::Usage, "no run of this id is going on"));
+                return Err(Error::new(ErrorKind::LoopNotFound, "no run of this id is going on"));
             }
             Ok(())
         })
-        .await
     }
 
     /// Runs with their loops. `condition` goes on after `WHERE`.
@@ -286,6 +284,18 @@ impl Store {
             Ok(runs)
         })
     }
+}
+
+fn queue(connection: &Connection, loop_id: &str, now: i64) -> Result<String> {
+    let mut nominal_at = now;
+    // A firing of this very millisecond has its own row.
+    while exists(connection, loop_id, nominal_at)? {
+        nominal_at += 1;
+    }
+    let id = insert_claimed(connection, loop_id, nominal_at, now, now)?;
+    connection.prepare_cached("UPDATE runs SET manual = 1 WHERE id = ?1")?.execute([&id])?;
+    trim(connection, loop_id)?;
+    Ok(id)
 }
 
 /// What of a loop is not done.

@@ -17,6 +17,7 @@ use document::{Change, Document, Made, Page, Refusal};
 use overlay::Overlay;
 use rules::{PAGE_DOCUMENTS, check_key, check_prefix, check_transaction, check_value};
 
+use super::Access;
 use crate::audit::ChangeRecord;
 use crate::config::EntitiesConfig;
 use crate::error::Error;
@@ -26,17 +27,6 @@ use crate::runtime::{Lease, Stop};
 use crate::store::{ChangedBy, Scope, Store};
 
 pub(super) use host::{INTERFACE, link};
-
-/// What a call may do to documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// The tool is declared to change nothing.
-    Read,
-    /// Changes are planned, and seen by this call alone.
-    Plan,
-    /// Changes are made.
-    Change,
-}
 
 /// What one call holds of it.
 pub struct Entities {

@@ -196,9 +196,9 @@ async fn the_list_of_a_run_counts_when_the_run_ends_well() {
     let home = Home::new();
     let store = home.open();
     let (of, first) = claimed(&store);
-    assert!(store.keep_items(&first, "[1]".to_owned(), false).await.is_err(), "it does not run");
+    assert!(store.keep_items(&first, "[1]".to_owned(), false).is_err(), "it does not run");
     store.start_run(&first).unwrap();
-    store.keep_items(&first, "[1]".to_owned(), false).await.unwrap();
+    store.keep_items(&first, "[1]".to_owned(), false).unwrap();
     assert_eq!(store.last_items(&first).unwrap(), None, "not before its end");
     call(&store, &home.clock, &first, None).await;
     assert_eq!(store.last_items(&first).unwrap().as_deref(), Some("[1]"));
@@ -206,12 +206,12 @@ async fn the_list_of_a_run_counts_when_the_run_ends_well() {
     for (error, expected) in [(Some(ErrorKind::Failed), "[1]"), (None, "[2]")] {
         let id = store.queue_run(&of.id).unwrap();
         store.start_run(&id).unwrap();
-        store.keep_items(&id, "[2]".to_owned(), true).await.unwrap();
+        store.keep_items(&id, "[2]".to_owned(), true).unwrap();
         call(&store, &home.clock, &id, error).await;
         assert_eq!(store.last_items(&id).unwrap().as_deref(), Some(expected));
         assert!(store.find_run(&id).unwrap().unwrap().0.is_nothing);
     }
-    assert!(store.keep_items(&first, "[3]".to_owned(), false).await.is_err(), "it has ended");
+    assert!(store.keep_items(&first, "[3]".to_owned(), false).is_err(), "it has ended");
 }
 
 #[test]
