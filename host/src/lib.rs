@@ -28,6 +28,7 @@ mod answer;
 pub mod app;
 pub mod audit;
 pub mod build;
+pub mod builtin;
 pub mod call;
 pub mod cli;
 pub mod clock;

@@ -10,6 +10,7 @@ mod entities;
 mod github;
 mod http;
 mod loops;
+mod loops_agents;
 mod loops_namespace;
 mod loops_processes;
 mod mcp_http;
