@@ -10,6 +10,7 @@ mod loops;
 use std::sync::Arc;
 
 use crate::audit::{Query, Record};
+use crate::builtin;
 use crate::component;
 use crate::config::{EntitiesConfig, LoopsConfig};
 use crate::error::{Error, ErrorKind, Result};
@@ -73,6 +74,10 @@ impl Admin {
         let report = component::inspect(&bytes)?;
         let manifest = report.manifest;
         let name = CapabilityName { publisher: manifest.publisher.clone(), slug: manifest.slug.clone() };
+        if builtin::find(&name).is_some() {
+            let message = format!("choose another name: `{name}` is a capability of this program");
+            return Err(Error::new(ErrorKind::ManifestInvalid, message).hint(format!("remit install {name}")));
+        }
         Ok(Offer {
             asks: asks(&manifest),
             replaces: self.catalog.current()?.entries.get(&name).cloned(),
@@ -80,6 +85,20 @@ impl Admin {
             capability: Capability { name, digest: report.digest, manifest, installed_at: 0, size: report.size },
             bytes,
         })
+    }
+
+    /// What a capability of this program's own asks. Nothing when none has this name.
+    pub fn offer_builtin(&self, name: &CapabilityName) -> Result<Option<Offer>> {
+        let Some(builtin) = builtin::find(name) else { return Ok(None) };
+        let (manifest, bytes) = (builtin.manifest()?, builtin.bytes().to_vec());
+        let (digest, size) = (Digest::of(&bytes), bytes.len() as u64);
+        Ok(Some(Offer {
+            asks: asks(&manifest),
+            replaces: self.catalog.current()?.entries.get(name).cloned(),
+            keeps: self.kept(name)?,
+            capability: Capability { name: name.clone(), digest, manifest, installed_at: 0, size },
+            bytes,
+        }))
     }
 
     /// Installs what was offered with these grants, in one transaction; replaces another version. Grants and

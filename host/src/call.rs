@@ -13,15 +13,16 @@ use crate::answer::{self, Answer};
 pub use crate::answer::{Content, Contents, Plan, Reply};
 use crate::asks::{self, Asked, Asker, Asks, Need};
 use crate::audit::{Audit, CallEnd, CallStart, OpenRecord, RequestRecord, Usage};
+use crate::builtin::{self, Desk};
 use crate::clock;
 use crate::config::EntitiesConfig;
 use crate::egress::{Egress, Ledger};
 use crate::error::{Error, ErrorKind, Result};
-use crate::manifest::Tool;
+use crate::manifest::{Runtime as Kind, Tool};
 use crate::namespaces::loops::{Loops, Maker};
 use crate::namespaces::{Access, entities::Entities, http::Http, log::Log};
 use crate::policy::Granted;
-use crate::registry::{Catalog, Entry, Snapshot, ToolName};
+use crate::registry::{Capability, Catalog, Entry, Snapshot, ToolName};
 use crate::runtime::{Finished, GuestCall, Lease, Runtime, tools};
 use crate::scheduler::{self, Origin};
 use crate::secrets::{Redactor, Vault};
@@ -142,6 +143,10 @@ impl Host {
         let (limits, access) = (self.rooms.entities, access(request, found.tool()));
         let entities = Entities::new(self.rooms.store.clone(), &granted, limits, access, call_id);
         let loops = self.loops(request, &granted, access);
+        if capability.manifest.runtime == Kind::Builtin {
+            let reply = self.builtin(request, capability, loops, access, trail).await?;
+            return answer::check(Ok(reply), found.tool(), found.schemas(), trail.redactor());
+        }
         let call = guest_call(request, input, call_id);
         let guest = GuestCall { granted, call, lease, entities, loops, http, log: Log::default() };
         let finished = self.rooms.runtime.run(guest).await;
@@ -160,11 +165,36 @@ impl Host {
         self.rooms.asks.ask(&asker, &trail.needs())
     }
 
-    /// The loops of the capability itself.
+    /// Calls code of this program in the place of a guest's.
+    async fn builtin(
+        &self,
+        request: &CallRequest,
+        capability: &Capability,
+        loops: Loops,
+        access: Access,
+        trail: &mut Trail,
+    ) -> Result<tools::Reply> {
+        builtin::verify(capability)?;
+        let (store, principal) = (self.rooms.store.clone(), request.principal.clone());
+        let (tool, input) = (request.tool.tool.clone(), Value::Object(request.arguments.clone()));
+        let mut desk = Desk { store, loops, access, principal };
+        let called = tokio::task::spawn_blocking(move || {
+            let answer = desk.call(&tool, &input);
+            (answer, desk.loops)
+        });
+        let (answer, loops) = called.await.map_err(|_| Error::internal("a tool of this program failed"))?;
+        trail.loops = Some(loops);
+        Ok(tools::Reply { structured: Some(answer?.to_string()), content: Vec::new() })
+    }
+
+    /// The loops of the capability itself, or of agents.
     fn loops(&self, request: &CallRequest, granted: &Granted, access: Access) -> Loops {
         let maker = Maker {
             capability: granted.capability().name.clone(),
-            origin: Origin::Capability,
+            origin: match granted.capability().manifest.runtime {
+                Kind::Builtin => Origin::Agent,
+                _ => Origin::Capability,
+            },
             owner: request.principal.clone(),
             grant: granted.loops(),
         };

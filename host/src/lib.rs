@@ -31,6 +31,7 @@ pub mod app;
 pub mod asks;
 pub mod audit;
 pub mod build;
+pub mod builtin;
 pub mod call;
 pub mod cli;
 pub mod clock;

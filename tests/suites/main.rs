@@ -14,6 +14,7 @@ mod github;
 mod http;
 mod httpbin;
 mod loops;
+mod loops_agents;
 mod loops_namespace;
 mod loops_processes;
 mod mcp_http;

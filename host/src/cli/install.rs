@@ -11,6 +11,7 @@ use crate::admin::{Admin, Offer};
 use crate::clock::Clock;
 use crate::component;
 use crate::error::{Error, ErrorKind, Result};
+use crate::manifest::Runtime;
 use crate::policy::{Grant, same_grant};
 use crate::registry::{CapabilityName, Entry};
 
@@ -25,9 +26,10 @@ Examples:
   remit install weather.wasm --grant http:api.example.com
   remit install weather.wasm --grant http --grant http:ownCredentials
   remit install weather.wasm --grant none
-  remit install weather.wasm --yes")]
+  remit install weather.wasm --yes
+  remit install remit/loops")]
 pub(super) struct InstallArgs {
-    /// The component, as `remit build` makes it
+    /// The component, as `remit build` makes it, or the name of a capability of this program: `remit/loops`
     file: PathBuf,
     /// Grant this and ask no questions: `http` (every host it asks for), `http:HOST`,
     /// `http:ownCredentials`, another namespace, `entities:NAME`, or `none`; may be repeated
@@ -42,10 +44,15 @@ pub(super) struct InstallArgs {
 #[expect(clippy::needless_pass_by_value, reason = "every command takes its arguments")]
 pub(super) fn run(args: InstallArgs, context: &Context) -> Result<()> {
     let output = context.output;
-    let bytes = component::read(&args.file)?;
     let app = context.open()?;
     let admin = app.admin();
-    let offer = output.during("checking", || admin.offer(bytes))?;
+    let offer = match own(&args, admin)? {
+        Some(offer) => offer,
+        None => {
+            let bytes = component::read(&args.file)?;
+            output.during("checking", || admin.offer(bytes))?
+        }
+    };
     let name = offer.capability.name.clone();
     if args.yes || !args.grants.is_empty() {
         output.note(&offered(&offer));
@@ -58,7 +65,9 @@ pub(super) fn run(args: InstallArgs, context: &Context) -> Result<()> {
         return Err(Error::new(ErrorKind::Cancelled, format!("`{name}` was not installed")));
     };
     let version = offer.capability.manifest.version.clone();
-    output.during("compiling", || on_threads(app.prepare(&offer.bytes)))?;
+    if offer.capability.manifest.runtime == Runtime::Component {
+        output.during("compiling", || on_threads(app.prepare(&offer.bytes)))?;
+    }
     admin.install(offer, &grants)?;
 
     let entry = admin.find(&name)?;
@@ -68,6 +77,12 @@ pub(super) fn run(args: InstallArgs, context: &Context) -> Result<()> {
     output.text(&format!("installed {name} {version}"))?;
     output.note(&next_steps(&entry, admin)?);
     Ok(())
+}
+
+/// The capability of this program's own that is meant. A file of such a name is written `./remit/loops`.
+fn own(args: &InstallArgs, admin: &Admin) -> Result<Option<Offer>> {
+    let name = args.file.to_str().and_then(|text| text.parse().ok());
+    name.map_or(Ok(None), |name| admin.offer_builtin(&name))
 }
 
 /// What to grant; `None` when the person wants nothing installed.

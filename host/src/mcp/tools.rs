@@ -170,7 +170,7 @@ impl ToolList {
 /// Whether every namespace that the capability imports is granted: without one it cannot be instantiated.
 fn is_ready(entry: &Entry) -> bool {
     let manifest = &entry.capability.manifest;
-    manifest.runtime == Runtime::Component
+    matches!(manifest.runtime, Runtime::Component | Runtime::Builtin)
         && manifest.uses.iter().all(|&namespace| is_granted(namespace, &entry.grants))
 }
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::definition::{Definition, Origin, Task, WINDOWS};
+use super::definition::{Definition, Origin, Task, WINDOWS, official};
 use super::next::{MIN_PERIOD, Schedule, in_largest_unit};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Tool, check_name, check_prompt};
-use crate::registry::{CapabilityName, Snapshot};
+use crate::registry::{CapabilityName, Snapshot, ToolName};
 
 /// Bytes of a tool's input that are kept with a loop. It says what to look at, and does not carry it.
 const INPUT_BYTES: usize = 64 * 1024;
@@ -77,8 +77,9 @@ fn check_task(task: &Task, capability: &CapabilityName, origin: Origin, snapshot
         return Err(invalid(format!("the input has {bytes} bytes, {INPUT_BYTES} are allowed")));
     }
     let known = &entry.capability.manifest.tools[position];
-    if origin == Origin::Agent && !is_for_agents(known) {
-        let message = format!("an agent's loop cannot call `{tool}`: it may destroy, or agents cannot call it");
+    if origin == Origin::Agent && !is_for_agents(tool, known) {
+        let message =
+            format!("an agent's loop cannot call `{tool}`: it may destroy, or is not for loops of agents");
         return Err(
             Error::new(ErrorKind::NotAllowed, message).hint("a person can make such a loop: remit loops create")
         );
@@ -89,8 +90,8 @@ fn check_task(task: &Task, capability: &CapabilityName, origin: Origin, snapshot
     })
 }
 
-/// Whether an agent's loop may call a tool: one that an agent could call itself, and that destroys nothing while
-/// nobody looks.
-pub(super) fn is_for_agents(tool: &Tool) -> bool {
-    tool.expose && !tool.is_destructive()
+/// Whether an agent's loop may call a tool: one that an agent could call itself, and that destroys nothing and
+/// makes no more loops while nobody looks.
+pub(super) fn is_for_agents(name: &ToolName, tool: &Tool) -> bool {
+    tool.expose && !tool.is_destructive() && name.capability != official()
 }

@@ -161,7 +161,7 @@ enum Admitted {
 
 /// What a loop needs at each start: its capability with the grant that it was made under, and its tool.
 fn permitted(of: &Loop, snapshot: &Snapshot, config: &crate::config::Config) -> Result<()> {
-    if matches!(of.origin, Origin::Preset | Origin::Capability) {
+    if of.origin != Origin::Person {
         let name = &of.capability;
         let Some(entry) = snapshot.entries.get(name) else {
             return Err(Error::new(ErrorKind::RegistryNotFound, format!("`{name}` is not installed")));
@@ -185,8 +185,9 @@ fn permitted(of: &Loop, snapshot: &Snapshot, config: &crate::config::Config) -> 
     let Some(known) = find(snapshot, tool) else {
         return Err(Error::new(ErrorKind::UnknownTool, format!("no installed capability has the tool `{tool}`")));
     };
-    if of.origin == Origin::Agent && !is_for_agents(known) {
-        let message = format!("an agent's loop cannot call `{tool}`: it may destroy, or agents cannot call it");
+    if of.origin == Origin::Agent && !is_for_agents(tool, known) {
+        let message =
+            format!("an agent's loop cannot call `{tool}`: it may destroy, or is not for loops of agents");
         return Err(Error::new(ErrorKind::NotAllowed, message));
     }
     Ok(())

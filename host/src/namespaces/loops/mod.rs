@@ -102,6 +102,18 @@ impl Loops {
         Ok(self.overlay.merge(loops))
     }
 
+    /// One of the maker's loops.
+    pub fn find(&self, name: &str) -> Result<Loop> {
+        self.granted()?;
+        self.own(name)
+    }
+
+    /// Whether the call is a run of a loop.
+    #[must_use]
+    pub fn is_in_run(&self) -> bool {
+        self.run.is_some()
+    }
+
     /// Makes a loop.
     pub fn create(&mut self, definition: Definition) -> Result<Loop, Refusal> {
         let (grant, now) = (self.granted()?, self.store.now_ms());
@@ -276,7 +288,8 @@ impl Loops {
             || (self.maker.origin == Origin::Capability && found.origin == Origin::Preset)
     }
 
-    fn granted(&self) -> Result<LoopsGrant> {
+    /// What is granted, or that nothing is.
+    pub fn granted(&self) -> Result<LoopsGrant> {
         let capability = &self.maker.capability;
         self.maker.grant.ok_or_else(|| {
             Error::new(ErrorKind::NotAllowed, format!("`loops` is not granted to `{capability}`"))
