@@ -143,6 +143,7 @@ impl Host {
         let (limits, access) = (self.rooms.entities, access(request, found.tool()));
         let entities = Entities::new(self.rooms.store.clone(), &granted, limits, access, call_id);
         let loops = self.loops(request, &granted, access);
+        let capability = &found.entry.capability;
         if capability.manifest.runtime == Kind::Builtin {
             let reply = self.builtin(request, capability, loops, access, trail).await?;
             return answer::check(Ok(reply), found.tool(), found.schemas(), trail.redactor());
