@@ -87,7 +87,7 @@ fn a_new_home_is_private_and_safe() {
 }
 
 #[test]
-fn an_sqlite_that_can_lose_data_is_refused() {
+fn db05_an_sqlite_that_can_lose_data_is_refused() {
     assert!(refuse_old_sqlite(rusqlite::version_number()).is_ok());
     assert!(refuse_old_sqlite(3_051_003).is_ok());
     assert_eq!(refuse_old_sqlite(3_051_002).unwrap_err().kind, ErrorKind::Store);

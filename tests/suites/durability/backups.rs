@@ -1,0 +1,1 @@
+//! Copies that are made while others write, and what a restore refuses.
