@@ -18,6 +18,7 @@
 //! | [`egress`] | whether and how a request leaves this machine |
 //! | [`secrets`] | where credentials are, and that they come out nowhere |
 //! | [`audit`] | what is remembered of a call |
+//! | [`doctor`] | whether a home is in order |
 //! | [`store`] | how all this is kept |
 //! | [`build`] | how source becomes a capability |
 //! | [`mcp`] | how agents speak with this host |
@@ -33,6 +34,7 @@ pub mod cli;
 pub mod clock;
 pub mod component;
 pub mod config;
+pub mod doctor;
 pub mod egress;
 pub mod error;
 pub mod manifest;

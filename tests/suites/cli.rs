@@ -17,6 +17,8 @@ use crate::support::home::{built, program};
 /// What differs from run to run: `d` stands for a digit, `x` for a hexadecimal one.
 const MASKS: &[(&str, &str)] = &[
     ("sha256:xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "sha256:[digest]"),
+    ("`xxxxxxxxxxxxxxxx`", "`[key]`"),
+    ("version d.dd.d", "version [version]"),
     ("dddd-dd-dd dd:dd:dd", "[time]"),
     ("ddd.d KiB", "[size]"),
     ("dd.d KiB", "[size]"),

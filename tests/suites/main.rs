@@ -6,6 +6,7 @@
 mod bad_input;
 mod budgets;
 mod cli;
+mod doctor;
 mod durability;
 mod entities;
 mod github;

@@ -6,11 +6,13 @@
 mod approve;
 mod asks;
 mod audit;
+mod backup;
 mod build;
 mod call;
 mod completions;
 mod describe;
 mod disapprove;
+mod doctor;
 mod entities;
 mod figures;
 mod grant;
@@ -109,6 +111,9 @@ enum Command {
     Call(call::CallArgs),
     Serve(serve::ServeArgs),
     Audit(audit::AuditArgs),
+    Backup(backup::BackupArgs),
+    Restore(backup::RestoreArgs),
+    Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
     /// Compiles one component, in a process of its own
     #[command(hide = true)]
@@ -198,6 +203,9 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Call(args) => call::run(args, context),
         Command::Serve(args) => serve::run(args, context),
         Command::Audit(args) => audit::run(args, context),
+        Command::Backup(args) => backup::back_up(args, context),
+        Command::Restore(args) => backup::restore(args, context),
+        Command::Doctor(args) => doctor::run(args, context),
         Command::Completions(args) => completions::run(args, context),
         Command::CompileWorker => crate::runtime::compile_worker(),
     }

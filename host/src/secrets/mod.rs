@@ -31,7 +31,7 @@ pub use placement::{Destination, Text, Unplaced};
 pub(crate) use placement::{is_approved_header, place_body, place_header};
 pub use redact::{Redact, Redacted, Redactor};
 pub use substitute::{Prepared, substitute};
-pub use vault::{StoredSecret, Vault};
+pub use vault::{KeyCheck, StoredSecret, Vault};
 
 /// One value, as the vault gives it. It has no way to be printed, and its memory is cleared.
 pub struct SecretValue {

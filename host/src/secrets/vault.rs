@@ -4,6 +4,8 @@
 //! use a secret (`policy/`) or where in a request (`egress/`). Values leave it in one way only: [`Vault::open`],
 //! for what was granted.
 
+mod check;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +17,8 @@ use super::{SecretSet, SecretValue, seal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::Granted;
 use crate::store::{Sealed, Store};
+
+pub use check::KeyCheck;
 
 /// Shorter values occur in answers by chance, and would be cut out of them.
 const SHORTEST: usize = 8;

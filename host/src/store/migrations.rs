@@ -8,6 +8,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::backup;
 use super::failure::damaged;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -19,7 +20,7 @@ const STEPS: &[&str] = &[
 ];
 
 /// Marks the file as ours: the letters "RMIT".
-const APPLICATION_ID: i32 = 0x524d_4954;
+pub(super) const APPLICATION_ID: i32 = 0x524d_4954;
 
 /// Held while the database is set up, so that processes that start together do it one after another:
 /// SQLite does not wait for a lock when it changes the journal mode.
@@ -43,7 +44,7 @@ pub(super) fn prepare(connection: &mut Connection, home: &Path) -> Result<()> {
 /// How many steps the database has had. Refuses one that is not ours, or from the future.
 ///
 /// One transaction, so that another process that sets it up meanwhile is seen before or after, not between.
-fn state(connection: &Connection) -> Result<usize> {
+pub(super) fn state(connection: &Connection) -> Result<usize> {
     let connection = connection.unchecked_transaction()?;
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let (application_id, version) = (pragma("application_id")?, pragma("user_version")?);
@@ -54,10 +55,20 @@ fn state(connection: &Connection) -> Result<usize> {
     if is_new {
         return Ok(0);
     }
+    if application_id == backup::BACKUP_ID {
+        return Err(Error::new(ErrorKind::Store, "`remit.db` is a backup, which is not used as it is")
+            .hint("remit --home NEW-DIRECTORY restore FILE"));
+    }
     if application_id != APPLICATION_ID {
         return Err(Error::new(ErrorKind::Store, "`remit.db` is the database of another program")
             .hint("choose another data directory with `--home` or `REMIT_HOME`"));
     }
+    known_version(&connection)
+}
+
+/// How many steps it has had, when this program knows all of them.
+pub(super) fn known_version(connection: &Connection) -> Result<usize> {
+    let version = connection.pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0))?;
     let version = usize::try_from(version).map_err(|_| damaged(format!("`user_version` is {version}")))?;
     if version > STEPS.len() {
         return Err(Error::new(ErrorKind::Store, "the database was made by a newer version of this program")
@@ -65,6 +76,20 @@ fn state(connection: &Connection) -> Result<usize> {
             .hint("use that version, or choose another data directory with `--home`"));
     }
     Ok(version)
+}
+
+/// How many steps there are.
+pub(super) fn newest() -> usize {
+    STEPS.len()
+}
+
+/// A database in memory that has had so many steps: what one of that version must look like.
+pub(super) fn reference(version: usize) -> Result<Connection> {
+    let mut connection = Connection::open_in_memory()?;
+    for step in 0..version {
+        apply(&mut connection, step)?;
+    }
+    Ok(connection)
 }
 
 fn apply(connection: &mut Connection, step: usize) -> Result<()> {
@@ -86,3 +111,6 @@ fn set_wal(connection: &Connection) -> Result<()> {
         .detail(format!("journal mode is `{mode}`"))
         .hint("choose a directory on a local disk with `--home` or `REMIT_HOME`"))
 }
+
+#[cfg(test)]
+mod tests;

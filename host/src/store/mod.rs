@@ -5,7 +5,9 @@
 //! decide what may be written: `admin.rs` and `policy/` do. Nothing here ever deletes a file of the home:
 //! a database that cannot be used is refused and left as it is.
 
+mod backup;
 mod calls;
+mod checkup;
 mod entities;
 mod failure;
 mod files;
@@ -29,6 +31,10 @@ use crate::error::{Error, ErrorKind, Result};
 use process::Process;
 use writer::{Hurry, Job, Writer};
 
+pub(crate) use backup::restore;
+pub use backup::{Contents, Progress};
+pub(crate) use checkup::Checkup;
+pub use checkup::sqlite_version;
 pub(crate) use entities::{ChangedBy, Scope};
 pub use entities::{EntitySums, Holding, OldDocument};
 pub(crate) use files::{Existing, is_private, make_folder, open_regular, write_whole};

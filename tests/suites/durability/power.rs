@@ -184,6 +184,6 @@ impl Chance {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        self.0 % many == 0
+        self.0.is_multiple_of(many)
     }
 }
