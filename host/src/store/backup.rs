@@ -181,7 +181,7 @@ fn check(backup: &Connection, file: &Path) -> Result<Contents> {
     if checkup::pinned(backup)?.iter().any(|digest| !present.contains(digest)) {
         return Err(unsound(file, "a component is missing"));
     }
-    let keys = backup.prepare("SELECT DISTINCT kek_id FROM secrets ORDER BY kek_id")?;
+    let keys = backup.prepare("SELECT kek_id FROM secrets UNION SELECT kek_id FROM old_values ORDER BY kek_id")?;
     let keys = { keys }.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     let bytes = std::fs::metadata(file).map_err(|error| Error::file(file, &error))?.len();
     Ok(Contents { components: present.len(), bytes, keys })
@@ -268,10 +268,99 @@ fn refuse_used_but(home: &Path, ours: Option<&Path>) -> Result<()> {
         if is_ours || KEPT_APART.iter().any(|apart| name == *apart) {
             continue;
         }
-        let message = format!("the data directory `{}` is in use", home.display());
+        let what = if home.join(FILE).exists() { "is in use" } else { "is not empty" };
+        let message = format!("the data directory `{}` {what}", home.display());
         return Err(Error::new(ErrorKind::Usage, message)
             .detail(format!("it holds `{}`", name.display()))
             .hint("remit --home NEW-DIRECTORY restore FILE"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::clock::Clock;
+    use crate::store::tests::capability;
+
+    fn store() -> (tempfile::TempDir, Arc<Store>) {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(home.path(), Arc::new(Clock::manual(Duration::ZERO))).unwrap();
+        store.put_install(&capability("one", "1.0.0", b"one"), &[]).unwrap();
+        store.put_install(&capability("two", "1.0.0", b"two"), &[]).unwrap();
+        (home, store)
+    }
+
+    fn bytes(digest: &Digest) -> Vec<u8> {
+        let all: [&[u8]; 2] = [b"one", b"two"];
+        all.into_iter().find(|bytes| Digest::of(bytes) == *digest).unwrap().to_vec()
+    }
+
+    fn nothing_but(folder: &Path, names: &[&str]) -> bool {
+        std::fs::read_dir(folder)
+            .unwrap()
+            .all(|entry| names.iter().any(|name| entry.as_ref().unwrap().file_name() == *name))
+    }
+
+    #[test]
+    fn a_component_that_is_uninstalled_meanwhile_is_not_missed() {
+        let (_home, store) = store();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("backup");
+        let asked = Cell::new(0);
+        let component = |digest: &Digest| {
+            asked.set(asked.get() + 1);
+            if *digest == Digest::of(b"two") {
+                store.remove_install(&capability("two", "1.0.0", b"two").name)?;
+                return Err(Error::new(ErrorKind::DigestMismatch, "gone"));
+            }
+            Ok(bytes(digest))
+        };
+        let contents = store.back_up(&file, component, &mut |_, _| ()).unwrap();
+        assert_eq!(contents.components, 1);
+        assert!(asked.get() >= 2, "begun anew");
+        assert!(nothing_but(folder.path(), &["backup"]));
+    }
+
+    #[test]
+    fn a_component_that_is_missing_fails_the_backup() {
+        let (_home, store) = store();
+        let folder = tempfile::tempdir().unwrap();
+        let gone = |_: &Digest| Err(Error::new(ErrorKind::DigestMismatch, "gone"));
+        let error = store.back_up(&folder.path().join("backup"), gone, &mut |_, _| ()).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::DigestMismatch);
+        let wrong = |_: &Digest| Ok(b"other".to_vec());
+        assert!(store.back_up(&folder.path().join("backup"), wrong, &mut |_, _| ()).is_err());
+        assert!(nothing_but(folder.path(), &[]));
+    }
+
+    #[test]
+    fn a_backup_that_somebody_added_to_is_refused() {
+        let changes = [
+            "CREATE TRIGGER more AFTER INSERT ON calls BEGIN DELETE FROM grants; END",
+            "CREATE TABLE more (x)",
+            "CREATE VIEW more AS SELECT 1",
+            "DROP TRIGGER grants_deleted",
+            "DELETE FROM backup_components",
+            "UPDATE backup_components SET bytes = x'00'",
+            "PRAGMA user_version = 99",
+        ];
+        let (_home, store) = store();
+        for change in changes {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("backup");
+            let mut seen = (0, 0);
+            store.back_up(&file, |digest| Ok(bytes(digest)), &mut |done, all| seen = (done, all)).unwrap();
+            assert!(seen.0 == seen.1 && seen.1 > 0, "{seen:?}");
+            connect(&file).unwrap().execute_batch(change).unwrap();
+            let home = folder.path().join("home");
+            let error = restore(&home, &file, |_, bytes| Ok(Digest::of(bytes)), &mut |_, _| ()).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Store, "{change}: {error}");
+            assert!(!home.exists(), "{change}");
+        }
+    }
 }
