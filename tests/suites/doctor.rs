@@ -57,7 +57,7 @@ fn component(home: &Path) -> std::path::PathBuf {
 #[test]
 fn each_thing_that_is_broken_is_named_with_what_to_do() {
     type Break = fn(&Path);
-    let cases: [(Break, &str, &str, &str); 14] = [
+    let cases: [(Break, &str, &str, &str); 15] = [
         (|home| mode(home, 0o770), "directory", "fail", "chmod 700"),
         (|home| mode(&home.join("key"), 0o640), "permissions", "fail", "chmod 600"),
         (|home| mode(&home.join("remit.db"), 0o644), "permissions", "fail", "chmod 600"),
@@ -75,6 +75,16 @@ fn each_thing_that_is_broken_is_named_with_what_to_do() {
         (|home| sql(home, "UPDATE holdings SET documents = 7"), "documents", "fail", "export"),
         (|home| sql(home, "DROP INDEX calls_running"), "database", "fail", "restore FILE"),
         (|home| sql(home, "PRAGMA user_version = 99"), "database", "fail", "use that version"),
+        (
+            |home| {
+                let log = fs::File::create(home.join("remit.db-wal")).unwrap();
+                log.set_len(65 * 1024 * 1024).unwrap();
+                mode(&home.join("remit.db-wal"), 0o600);
+            },
+            "log",
+            "warn",
+            "stop every",
+        ),
         (|home| sql(home, "UPDATE calls SET process = 'gone', outcome = 'running'"), "records", "warn", "aborted"),
         (
             |home| {
