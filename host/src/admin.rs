@@ -4,6 +4,7 @@
 //! done whole or not at all.
 
 mod asks;
+mod backup;
 mod documents;
 mod loops;
 
@@ -20,9 +21,10 @@ use crate::secrets::{Connection, SecretKind, Vault};
 use crate::standing::Standings;
 use crate::store::Store;
 
+pub use self::backup::restore;
 pub use self::documents::Imported;
 pub use crate::namespaces::entities::rules::Sums;
-pub use crate::secrets::StoredSecret;
+pub use crate::secrets::{KeyCheck, StoredSecret};
 pub use crate::store::{EntitySums, Holding, OldDocument};
 
 /// How alike a name must be to be offered instead of one that is not there: 1 is the same.
@@ -198,6 +200,18 @@ impl Admin {
     /// Names and times of the stored secrets.
     pub fn secrets(&self) -> Result<Vec<StoredSecret>> {
         self.vault.list()
+    }
+
+    /// Whether the key opens every stored secret.
+    pub fn check_secrets(&self) -> Result<KeyCheck> {
+        self.vault.check()
+    }
+
+    /// Whether the bytes of each install are there and are the ones that were installed.
+    pub fn check_components(&self) -> Result<Vec<(CapabilityName, Result<()>)>> {
+        let snapshot = self.catalog.current()?;
+        let check = |entry: &Arc<Entry>| self.artifacts.read(&entry.capability.digest).map(drop);
+        Ok(snapshot.entries.iter().map(|(name, entry)| (name.clone(), check(entry))).collect())
     }
 
     /// Lets a secret of an installed digest go to a host, in a place. Each approval must be within what the

@@ -125,6 +125,7 @@ kinds! {
     Usage "host/usage" Caller 2 "The command line is not as it should be."
     Config "host/config" Operator 2 "The configuration file cannot be used."
     Store "host/store" Operator 2 "The data directory cannot be used: damaged, full, read-only, or made by a newer version."
+    Unsound "host/unsound" Operator 1 "`remit doctor` found something wrong."
     Busy "host/busy" Operator 1 "Too many calls run at once; try again."
     Unauthorized "host/unauthorized" Caller 1 "The request carries no valid token."
     Internal "host/internal" Host 255 "A bug in this program."

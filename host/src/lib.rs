@@ -20,6 +20,7 @@
 //! | [`asks`] | what people are asked for when a request is refused |
 //! | [`secrets`] | where credentials are, and that they come out nowhere |
 //! | [`audit`] | what is remembered of a call |
+//! | [`doctor`] | whether a home is in order |
 //! | [`store`] | how all this is kept |
 //! | [`build`] | how source becomes a capability |
 //! | [`mcp`] | how agents speak with this host |
@@ -37,6 +38,7 @@ pub mod cli;
 pub mod clock;
 pub mod component;
 pub mod config;
+pub mod doctor;
 pub mod egress;
 pub mod error;
 pub mod manifest;

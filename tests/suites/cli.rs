@@ -19,6 +19,8 @@ use crate::support::home::{built, program};
 const MASKS: &[(&str, &str)] = &[
     ("sha256:xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "sha256:[digest]"),
     ("sha256:xxxxxxxxxxxx…", "sha256:[digest]…"),
+    ("`xxxxxxxxxxxxxxxx`", "`[key]`"),
+    ("version d.dd.d", "version [version]"),
     ("dddd-dd-dd dd:dd:dd", "[time]"),
     ("dddd-dd-ddTdd:dd:dd.dddZ", "[time]"),
     (APPROVAL_ID, "[ID]"),

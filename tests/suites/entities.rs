@@ -191,7 +191,7 @@ fn a_tool_that_only_reads_changes_nothing() {
 }
 
 #[test]
-fn quotas_hold_against_a_guest_that_fills() {
+fn db12_quotas_hold_against_a_guest_that_fills() {
     let home = with_settings("[entities]\ndocuments = 5\nbytes = 2000\nvalue-bytes = 500\ndepth = 8\n");
     let fill = |bytes: u32, prefix: &str| {
         said(&home, "fill", &json!({ "entity": "notes", "prefix": prefix, "bytes": bytes, "times": 20 }))
@@ -213,7 +213,7 @@ fn quotas_hold_against_a_guest_that_fills() {
 }
 
 #[test]
-fn default_limits_hold_against_extremes() {
+fn db12_default_limits_hold_against_extremes() {
     let home = home();
     let long_key = |bytes: u32| said(&home, "long_key", &json!({ "entity": "notes", "bytes": bytes }));
     assert_eq!(long_key(512), "kept");
@@ -250,7 +250,7 @@ fn what_a_call_may_change_is_bounded() {
 }
 
 #[test]
-fn strange_keys_are_keys() {
+fn db13_strange_keys_are_keys() {
     let home = home();
     let keys = ["'; DROP TABLE documents; --", "a%b", "a_b", "a*b", "a[b]", "axb", "\u{ffff}", "{{API_KEY}}", " "];
     for key in keys {

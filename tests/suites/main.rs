@@ -9,6 +9,8 @@ mod bad_input;
 mod budgets;
 mod cli;
 mod digest;
+mod doctor;
+mod durability;
 mod entities;
 mod github;
 mod http;

@@ -1,5 +1,6 @@
 //! An MCP client on the standard input and output of a `remit serve`.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -20,7 +21,12 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn start(home: &Path) -> Self {
-        Self::of(Command::new(program()).arg("serve").env("REMIT_HOME", home))
+        Self::start_with(home, Vec::new())
+    }
+
+    /// With more in its environment.
+    pub(crate) fn start_with(home: &Path, environment: Vec<(&str, OsString)>) -> Self {
+        Self::of(Command::new(program()).arg("serve").env("REMIT_HOME", home).envs(environment))
     }
 
     /// A client of the server that this command starts.
@@ -78,6 +84,36 @@ impl Client {
                 };
             }
         }
+    }
+
+    /// Calls a tool. `None` when the server went away before it answered.
+    pub(crate) fn try_call(&mut self, tool: &str, arguments: &Value) -> Option<Result<String, String>> {
+        self.last_id += 1;
+        let id = self.last_id;
+        let params = json!({ "name": tool, "arguments": arguments });
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+        writeln!(self.stdin, "{message}").and_then(|()| self.stdin.flush()).ok()?;
+        loop {
+            let mut line = String::new();
+            self.stdout.read_line(&mut line).ok()?;
+            // A server that was killed leaves half a line, or none.
+            let message: Value = line.ends_with('\n').then(|| serde_json::from_str(&line).expect("JSON"))?;
+            if message["id"] == id {
+                let text = message["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+                let is_ok = message["error"].is_null() && message["result"]["isError"] != true;
+                return Some(if is_ok { Ok(text) } else { Err(text) });
+            }
+        }
+    }
+
+    /// The id of the last request.
+    pub(crate) fn last_id(&self) -> u64 {
+        self.last_id
+    }
+
+    /// The server's process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// The names of all tools.

@@ -6,6 +6,7 @@
 mod approve;
 mod asks;
 mod audit;
+mod backup;
 mod build;
 mod call;
 mod callback;
@@ -13,6 +14,7 @@ mod completions;
 mod connect;
 mod describe;
 mod disapprove;
+mod doctor;
 mod entities;
 mod figures;
 mod grant;
@@ -115,6 +117,9 @@ enum Command {
     Serve(serve::ServeArgs),
     Loops(loops::LoopsArgs),
     Audit(audit::AuditArgs),
+    Backup(backup::BackupArgs),
+    Restore(backup::RestoreArgs),
+    Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
     /// Compiles one component, in a process of its own
     #[command(hide = true)]
@@ -205,6 +210,9 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Serve(args) => serve::run(args, context),
         Command::Loops(args) => loops::run(args, context),
         Command::Audit(args) => audit::run(args, context),
+        Command::Backup(args) => backup::back_up(args, context),
+        Command::Restore(args) => backup::restore(args, context),
+        Command::Doctor(args) => doctor::run(args, context),
         Command::Completions(args) => completions::run(args, context),
         Command::CompileWorker => crate::runtime::compile_worker(),
     }

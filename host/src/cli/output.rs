@@ -106,6 +106,27 @@ impl Output {
         }
     }
 
+    /// A bar on stderr for work that tells how much is done and of how much, when somebody watches.
+    pub fn bar(self, what: &str) -> impl FnMut(u64, u64) + use<> {
+        let is_watched = !self.quiet && !self.json && io::stderr().is_terminal();
+        let bar = if is_watched {
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
+        } else {
+            ProgressBar::hidden()
+        };
+        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}%") {
+            bar.set_style(style);
+        }
+        bar.set_message(what.to_owned());
+        move |done, all| {
+            bar.set_length(all);
+            bar.set_position(done);
+            if done == all {
+                bar.finish_and_clear();
+            }
+        }
+    }
+
     /// Turns a spinner on stderr while `work` runs, when somebody watches.
     pub fn during<T>(self, what: &str, work: impl FnOnce() -> T) -> T {
         let _spinner = self.spinner(what);

@@ -42,7 +42,7 @@ pub use redact::{Cuts, Redact, Redacted, Redactor};
 pub use stream::Stream;
 pub use substitute::{Prepared, substitute};
 pub use value::COMFORTABLE;
-pub use vault::{SecretKind, StoredSecret, Vault};
+pub use vault::{KeyCheck, SecretKind, StoredSecret, Vault};
 
 /// One value, as the vault gives it. It has no way to be printed, and its memory is cleared.
 pub struct SecretValue {

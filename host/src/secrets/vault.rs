@@ -4,6 +4,8 @@
 //! to send to be searched for. It does not decide who may use a secret (`policy/`) or where in a request
 //! (`egress/`), what can be a secret (`value.rs`), nor when the key changes (`rotate.rs`).
 
+mod check;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +21,8 @@ use crate::config::SecretsConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::Granted;
 use crate::store::{Sealed, SealedRoster, SecretRows, Shelf, Store};
+
+pub use check::KeyCheck;
 
 /// Replaced values of one name that are searched for, at most: a secret that is set again and again must not
 /// make every search longer.

@@ -23,6 +23,8 @@ impl From<rusqlite::Error> for Error {
                 "try again; if it lasts, look for a stopped `remit` process with the same data directory",
             ),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => return damaged(error),
+            // Every statement here is tested: one that makes no sense to SQLite meets other tables than ours.
+            Some(ErrorCode::Unknown) => return damaged(error),
             Some(_) => return Self::internal("the database refused a statement").detail(error),
             // Not from SQLite: a value that is not of the type it was written with.
             None => return damaged(error),

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::backup;
 use super::failure::damaged;
 use super::files::hold_lock;
 use crate::error::{Error, ErrorKind, Result};
@@ -20,7 +21,7 @@ const STEPS: &[&str] = &[
 ];
 
 /// Marks the file as ours: the letters "RMIT".
-const APPLICATION_ID: i32 = 0x524d_4954;
+pub(super) const APPLICATION_ID: i32 = 0x524d_4954;
 
 /// Held while the database is set up, so that processes that start together do it one after another:
 /// SQLite does not wait for a lock when it changes the journal mode.
@@ -41,7 +42,7 @@ pub(super) fn prepare(connection: &mut Connection, home: &Path) -> Result<()> {
 /// How many steps the database has had. Refuses one that is not ours, or from the future.
 ///
 /// One transaction, so that another process that sets it up meanwhile is seen before or after, not between.
-fn state(connection: &Connection) -> Result<usize> {
+pub(super) fn state(connection: &Connection) -> Result<usize> {
     let connection = connection.unchecked_transaction()?;
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let (application_id, version) = (pragma("application_id")?, pragma("user_version")?);
@@ -52,10 +53,20 @@ fn state(connection: &Connection) -> Result<usize> {
     if is_new {
         return Ok(0);
     }
+    if application_id == backup::BACKUP_ID {
+        return Err(Error::new(ErrorKind::Store, "`remit.db` is a backup, which is not used as it is")
+            .hint("remit --home NEW-DIRECTORY restore FILE"));
+    }
     if application_id != APPLICATION_ID {
         return Err(Error::new(ErrorKind::Store, "`remit.db` is the database of another program")
             .hint("choose another data directory with `--home` or `REMIT_HOME`"));
     }
+    known_version(&connection)
+}
+
+/// How many steps it has had, when this program knows all of them.
+pub(super) fn known_version(connection: &Connection) -> Result<usize> {
+    let version = connection.pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0))?;
     let version = usize::try_from(version).map_err(|_| damaged(format!("`user_version` is {version}")))?;
     if version > STEPS.len() {
         return Err(Error::new(ErrorKind::Store, "the database was made by a newer version of this program")
@@ -63,6 +74,20 @@ fn state(connection: &Connection) -> Result<usize> {
             .hint("use that version, or choose another data directory with `--home`"));
     }
     Ok(version)
+}
+
+/// How many steps there are.
+pub(super) fn newest() -> usize {
+    STEPS.len()
+}
+
+/// A database in memory that has had so many steps: what one of that version must look like.
+pub(super) fn reference(version: usize) -> Result<Connection> {
+    let mut connection = Connection::open_in_memory()?;
+    for step in 0..version {
+        apply(&mut connection, step)?;
+    }
+    Ok(connection)
 }
 
 fn apply(connection: &mut Connection, step: usize) -> Result<()> {
@@ -86,35 +111,4 @@ fn set_wal(connection: &Connection) -> Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::{FILE, connect, files};
-
-    #[test]
-    fn a_home_of_the_first_step_keeps_its_secrets_and_what_it_approved() {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join(FILE);
-        files::make_private_file(&path).unwrap();
-        let mut connection = connect(&path).unwrap();
-        apply(&mut connection, 0).unwrap();
-        let digest = format!("sha256:{:064}", 0);
-        connection
-            .execute_batch(&format!(
-                "INSERT INTO installs VALUES ('acme', 'weather', '1.0.0', '{digest}', 1, 1, '{{}}');
-                 INSERT INTO approvals VALUES ('acme', 'weather', '{digest}', 'A', 'B', 'a.example', 443, 'body'),
-                 ('acme', 'weather', '{digest}', 'A', 'B', 'b.example', 443, 'body');
-                 INSERT INTO secrets VALUES ('B', 7, 'key', zeroblob(32), zeroblob(12), x'00', 1, 2);"
-            ))
-            .unwrap();
-        prepare(&mut connection, home.path()).unwrap();
-        let row = |sql| -> (String, String) {
-            connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
-        };
-        let pair = |one: &str, other: &str| (one.to_owned(), other.to_owned());
-        assert_eq!(row("SELECT secret, source FROM exposures"), pair("A", "B"));
-        let secret = row("SELECT kind, CAST(scheme AS TEXT) FROM secrets WHERE expires_at IS NULL");
-        assert_eq!(secret, pair("value", "1"));
-        let rosters = row("SELECT CAST(count(*) AS TEXT), '' FROM roster");
-        assert_eq!(rosters, pair("0", ""), "only who has the key can make one");
-    }
-}
+mod tests;

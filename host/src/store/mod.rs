@@ -6,7 +6,9 @@
 //! a database that cannot be used is refused and left as it is.
 
 mod asks;
+mod backup;
 mod calls;
+mod checkup;
 mod entities;
 mod failure;
 mod files;
@@ -35,6 +37,10 @@ use process::Process;
 use writer::{Hurry, Job, Writer};
 
 pub(crate) use asks::Known;
+pub(crate) use backup::restore;
+pub use backup::{Contents, Progress};
+pub(crate) use checkup::Checkup;
+pub use checkup::sqlite_version;
 pub(crate) use entities::{ChangedBy, Scope};
 pub use entities::{EntitySums, Holding, OldDocument};
 pub(crate) use files::{Existing, is_private, make_folder, open_regular, put_over, write_whole};

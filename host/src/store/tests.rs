@@ -87,7 +87,7 @@ fn a_new_home_is_private_and_safe() {
 }
 
 #[test]
-fn an_sqlite_that_can_lose_data_is_refused() {
+fn db05_an_sqlite_that_can_lose_data_is_refused() {
     assert!(refuse_old_sqlite(rusqlite::version_number()).is_ok());
     assert!(refuse_old_sqlite(3_051_003).is_ok());
     assert_eq!(refuse_old_sqlite(3_051_002).unwrap_err().kind, ErrorKind::Store);
@@ -149,6 +149,59 @@ fn a_file_that_is_no_database_is_refused_and_kept() {
     assert_eq!(result.unwrap_err().kind, ErrorKind::Store);
     write(&whole);
     assert_eq!(all(&open(home.path()).unwrap()).len(), 50);
+}
+
+/// Reads what there is, as the commands do.
+fn read_everything(home: &Path) -> Result<()> {
+    let store = open(home)?;
+    store.installs(|_, _, _| false)?;
+    store.records(&crate::audit::Query { limit: 1_000, ..Default::default() })?;
+    store.list_secrets()?;
+    store.holdings().map(drop)
+}
+
+#[test]
+fn db16_a_flipped_byte_is_told_and_nothing_is_removed() {
+    /// Bytes of the file's head that mean something at every start (the file format, section 1.3): the mark, the
+    /// size of a page, the fractions, the schema's format, and the marks that are ours.
+    const MEANT: [std::ops::Range<usize>; 5] = [0..18, 21..24, 47..48, 60..64, 68..72];
+    const PAGE: usize = 4096;
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).unwrap();
+    for number in 0..30 {
+        let slug = format!("slug-{number}");
+        store.put_install(&capability(&slug, "1.0.0", slug.as_bytes()), &[http(None)]).unwrap();
+    }
+    drop(store);
+    let path = home.path().join(FILE);
+    let whole = std::fs::read(&path).unwrap();
+    let mut told = 0;
+    let places = (0..100).chain((100..whole.len()).step_by(509)).chain((PAGE..whole.len()).step_by(PAGE));
+    for at in places {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 0xff;
+        std::fs::write(&path, &flipped).unwrap();
+        let looked = Checkup::open(home.path()).and_then(|checkup| checkup.problems());
+        let result = read_everything(home.path());
+        if let Err(error) = &result {
+            assert_eq!(error.kind, ErrorKind::Store, "byte {at}: {error:?}");
+            assert!(error.hint.is_some(), "byte {at}: {error:?}");
+            // What could not be used is as it was, for whoever knows to rescue it.
+            assert_eq!(std::fs::read(&path).unwrap().len(), flipped.len(), "byte {at}");
+            told += 1;
+        }
+        if MEANT.iter().any(|range| range.contains(&at)) {
+            assert!(result.is_err(), "byte {at} of the head");
+            assert_eq!(std::fs::read(&path).unwrap(), flipped, "byte {at}");
+        }
+        // The first byte of a page says what is in it.
+        let is_kind = at >= PAGE && at % PAGE == 0;
+        let is_found = result.is_err() || !matches!(&looked, Ok(problems) if problems.is_empty());
+        assert!(!is_kind || is_found, "the kind of page {}", at / PAGE);
+    }
+    assert!(told > 50, "{told}");
+    std::fs::write(&path, &whole).unwrap();
+    assert_eq!(all(&open(home.path()).unwrap()).len(), 30);
 }
 
 #[test]

@@ -216,7 +216,7 @@ async fn pages_end_by_number_or_bytes_and_go_on_after_their_last_key() {
 }
 
 #[tokio::test]
-async fn neither_tenant_nor_capability_sees_anothers() {
+async fn db15_neither_tenant_nor_capability_sees_anothers() {
     let home = Home::new();
     let name = |slug: &str| capability(slug, "1.0.0", b"").name;
     // As `other` could be called by another publisher, and as another tenant could install the same.
@@ -263,7 +263,7 @@ async fn neither_tenant_nor_capability_sees_anothers() {
 }
 
 #[tokio::test]
-async fn of_two_writers_one_wins() {
+async fn db14_of_two_writers_one_wins() {
     let home = Home::new();
     let elsewhere = Store::open(home.folder.path(), Arc::new(Clock::system())).unwrap();
     home.change(vec![put("a", "0", Expected::Absent)]).await.unwrap();
