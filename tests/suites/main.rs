@@ -9,6 +9,7 @@ mod cli;
 mod entities;
 mod github;
 mod http;
+mod inbox;
 mod loops;
 mod loops_agents;
 mod loops_namespace;
