@@ -18,13 +18,13 @@ use crate::clock;
 use crate::config::EntitiesConfig;
 use crate::egress::{Egress, Ledger};
 use crate::error::{Error, ErrorKind, Result};
-use crate::manifest::{Runtime as Kind, Tool};
+use crate::manifest::{NamespaceName, Runtime as Kind, Tool};
 use crate::namespaces::loops::{Loops, Maker};
 use crate::namespaces::{Access, entities::Entities, http::Http, log::Log};
 use crate::policy::Granted;
 use crate::registry::{Capability, Catalog, Entry, Snapshot, ToolName};
 use crate::runtime::{Finished, GuestCall, Lease, Runtime, tools};
-use crate::scheduler::{self, Origin};
+use crate::scheduler::{self, Loop, Origin, Run};
 use crate::secrets::{Redactor, Vault};
 use crate::standing::Standings;
 use crate::store::Store;
@@ -118,6 +118,20 @@ impl Host {
     /// What is installed and granted now; read fresh, cheap when nothing changed.
     pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
         self.rooms.catalog.current()
+    }
+
+    /// Whether agents have an inbox: the capability by which they work on it is installed, and granted.
+    pub fn has_inbox(&self) -> Result<bool> {
+        let snapshot = self.snapshot()?;
+        Ok(snapshot.entries.get(&scheduler::official()).is_some_and(|entry| {
+            entry.capability.manifest.runtime == Kind::Builtin
+                && policy::is_granted(NamespaceName::Loops, &entry.grants)
+        }))
+    }
+
+    /// Runs that wait for an agent, the oldest first; nothing when agents have no inbox.
+    pub fn inbox(&self) -> Result<Option<Vec<(Run, Loop)>>> {
+        if self.has_inbox()? { self.rooms.store.inbox().map(Some) } else { Ok(None) }
     }
 
     /// Gives the number of the newest state whenever installs or grants change, by any process.

@@ -132,7 +132,7 @@ fn documents_outlive_upgrades_and_uninstalls_but_no_purge() {
     assert_eq!((offer.keeps.documents, offer.keeps.bytes), (2, 4), "the installer is told");
     home.install(built("keeper"));
     assert_eq!((get(&home, "a"), get(&home, "b")), ("1 1".to_owned(), "2 2".to_owned()), "after an uninstall");
-    let (digest, removed) = home.app.admin().purge(&name).expect("installed");
+    let (digest, removed, _) = home.app.admin().purge(&name).expect("installed");
     assert!(digest.is_some());
     assert_eq!(removed.documents, 2);
     assert!(home.app.admin().purge(&name).is_err(), "nothing is left");

@@ -314,3 +314,21 @@ fn a_list_without_end_is_refused() {
     let reason = |name: &str| scene.runs("remit/loops", name)[0].reason.clone();
     assert_eq!((reason("many").as_deref(), reason("few")), (Some("capability/failed"), None));
 }
+
+#[test]
+fn loops_outlive_an_uninstall_but_no_purge() {
+    let scene = Scene::granted();
+    scene.create("own", "60");
+    let (admin, name) = (scene.home.app.admin(), "test/planner".parse().expect("a name"));
+    admin.uninstall(&name).expect("uninstalled");
+    assert_eq!(scene.kept(), [("own".to_owned(), Origin::Capability)], "the preset went");
+    scene.rounds_at(1);
+    assert_eq!(scene.runs("test/planner", "own")[0].state.as_str(), "skipped");
+    scene.home.install_with(built("planner"), &[loops(None)]);
+    scene.rounds_at(2);
+    assert_ne!(scene.runs("test/planner", "own")[1].state.as_str(), "skipped", "the twin");
+    let (digest, _, loops) = admin.purge(&name).expect("purged");
+    assert_eq!((digest.is_some(), loops), (true, 2));
+    assert_eq!(scene.kept(), []);
+    assert!(admin.purge(&name).is_err(), "nothing is left");
+}

@@ -15,6 +15,7 @@ mod entities;
 mod github;
 mod http;
 mod httpbin;
+mod inbox;
 mod loops;
 mod loops_agents;
 mod loops_namespace;

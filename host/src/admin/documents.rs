@@ -148,20 +148,21 @@ impl Admin {
         Ok(imported)
     }
 
-    /// Removes an install, if there is one, and all documents with their history. Gives the digest it was pinned
-    /// to, and what was kept.
-    pub fn purge(&self, name: &CapabilityName) -> Result<(Option<Digest>, Sums)> {
+    /// Removes an install, if there is one, all documents with their history, and all loops. Gives the digest it
+    /// was pinned to, what was kept, and how many loops there were.
+    pub fn purge(&self, name: &CapabilityName) -> Result<(Option<Digest>, Sums, usize)> {
         let kept = self.kept(name)?;
-        let detail = format!("removed {} documents, {} bytes, and their history", kept.documents, kept.bytes);
+        let detail =
+            format!("removed {} documents, {} bytes, their history, and all loops", kept.documents, kept.bytes);
         let record = Record { detail: Some(detail), ..self.record(name, "purge")? };
-        let (digest, removed) = self.store.purge(name, record)?;
-        if digest.is_none() && removed == Sums::default() {
+        let (digest, removed, loops) = self.store.purge(name, record)?;
+        if digest.is_none() && removed == Sums::default() && loops == 0 {
             return Err(self.not_found(name)?);
         }
         if let Some(digest) = digest {
             self.remove_unpinned(digest)?;
         }
-        Ok((digest, removed))
+        Ok((digest, removed, loops))
     }
 
     fn change_documents(&self, name: &CapabilityName, verb: &str, changes: Vec<Change>) -> Result<Vec<Made>> {

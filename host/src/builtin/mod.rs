@@ -7,7 +7,7 @@
 mod input;
 mod loops;
 
-pub(crate) use self::loops::Desk;
+pub(crate) use self::loops::{Desk, run_value};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{self, Manifest};
 use crate::registry::{Capability, CapabilityName, Digest};

@@ -9,13 +9,13 @@ use crate::registry::CapabilityName;
 
 /// Remove an install with its grants and approvals
 ///
-/// Stored secrets stay: they may serve others. Records of its calls stay too, and so do its documents, unless
-/// they are purged.
+/// Stored secrets stay: they may serve others. Records of its calls stay too, and so do its documents and the
+/// loops that it made, unless they are purged.
 #[derive(Debug, Args)]
 pub(super) struct UninstallArgs {
     /// `publisher/slug`
     name: CapabilityName,
-    /// Remove its documents and their history as well; it need not be installed any more
+    /// Remove its documents, their history and its loops as well; it need not be installed any more
     #[arg(long)]
     purge: bool,
 }
@@ -26,8 +26,8 @@ pub(super) fn run(args: UninstallArgs, context: &Context) -> Result<()> {
     let app = context.open()?;
     let admin = app.admin();
     let (digest, purged) = if purge {
-        let (digest, purged) = admin.purge(&name)?;
-        (digest, Some(purged))
+        let (digest, purged, loops) = admin.purge(&name)?;
+        (digest, Some((purged, loops)))
     } else {
         (Some(admin.uninstall(&name)?), None)
     };
@@ -36,14 +36,19 @@ pub(super) fn run(args: UninstallArgs, context: &Context) -> Result<()> {
     }
     let digest = digest.map(|digest| digest.to_string());
     if context.output.is_json() {
-        let purged = purged.map(|purged| json!({ "documents": purged.documents, "bytes": purged.bytes }));
+        let purged = purged.map(
+            |(purged, loops)| json!({ "documents": purged.documents, "bytes": purged.bytes, "loops": loops }),
+        );
         return context.output.value(&json!({ "name": name.to_string(), "digest": digest, "purged": purged }));
     }
     if let Some(digest) = digest {
         context.output.note(&format!("uninstalled {name} ({digest})"));
     }
     match purged {
-        Some(purged) => context.output.note(&format!("removed {}", figures::kept(purged))),
+        Some((purged, loops)) => {
+            let loops = figures::plural(loops, "loop");
+            context.output.note(&format!("removed {}, and {loops}", figures::kept(purged)));
+        }
         None => {
             let kept = admin.kept(&name)?;
             if kept.documents > 0 {

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::service::{Peer, SubscriptionContext};
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::inbox::Inbox;
 use super::tools::{Lists, ToolList};
 
 /// How long further changes are waited for. An install writes several rows; a person does not notice this.
@@ -44,17 +45,33 @@ impl Changes {
     }
 
     /// Serves one subscription until the client or the door ends it.
-    pub(super) async fn serve(&self, subscription: &SubscriptionContext) {
+    pub(super) async fn serve(&self, subscription: &SubscriptionContext, inbox: &Inbox) {
         let mut announced = self.announced.subscribe();
+        let uris = subscription.accepted().resource_subscriptions.clone().unwrap_or_default();
+        // Nothing is looked for as long as nobody asks for it.
+        let mut inbox = (!uris.is_empty()).then(|| inbox.subscribe());
         let wants_tools = subscription.accepted().tools_list_changed == Some(true);
         loop {
             tokio::select! {
                 () = subscription.cancelled() => return,
                 () = self.stop.cancelled() => return,
-                Ok(()) = announced.changed(), if wants_tools => {}
-            }
-            if subscription.sink().notify_tool_list_changed().await.is_err() {
-                return;
+                Ok(()) = announced.changed(), if wants_tools => {
+                    if subscription.sink().notify_tool_list_changed().await.is_err() {
+                        return;
+                    }
+                }
+                uri = next(&mut inbox) => {
+                    let told: Vec<_> = match &uri {
+                        // Too many at once for this client: whatever it listens to may have changed.
+                        None => uris.iter().collect(),
+                        Some(uri) => uris.iter().filter(|known| *known == uri).collect(),
+                    };
+                    for uri in told {
+                        if subscription.sink().notify_resource_updated(uri).await.is_err() {
+                            return;
+                        }
+                    }
+                }
             }
         }
     }
@@ -90,6 +107,16 @@ impl Changes {
                 }
             });
         }
+    }
+}
+
+/// The next changed address; `None` when some were lost. Without an inbox it never comes.
+async fn next(inbox: &mut Option<broadcast::Receiver<String>>) -> Option<String> {
+    let Some(inbox) = inbox else { return std::future::pending().await };
+    match inbox.recv().await {
+        Ok(uri) => Some(uri),
+        Err(broadcast::error::RecvError::Lagged(_)) => None,
+        Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
     }
 }
 

@@ -16,6 +16,7 @@
 
 mod changes;
 mod http;
+mod inbox;
 mod names;
 mod reply;
 mod server;

@@ -10,9 +10,12 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use rmcp::model::{
-    CallToolRequestMethod, CallToolRequestParams, CallToolResponse, ConstString as _, CustomRequest, CustomResult,
-    DiscoverResult, ErrorCode, Implementation, InitializeRequestParams, InitializeResult, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+    CallToolRequestMethod, CallToolRequestParams, CallToolResponse, ConstString, CustomRequest, CustomResult,
+    DiscoverResult, ErrorCode, Implementation, InitializeRequestParams, InitializeResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestMethod,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig,
+    SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -20,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::changes::Changes;
+use super::inbox::Inbox;
 use super::reply;
 use super::tools::{InvalidCursor, Lists, ToolList};
 use crate::call::{CallRequest, Host};
@@ -32,6 +36,7 @@ pub(super) struct Server {
     principal: &'static str,
     lists: Arc<Lists>,
     changes: Arc<Changes>,
+    inbox: Arc<Inbox>,
     calls: TaskTracker,
 }
 
@@ -39,13 +44,19 @@ impl Server {
     /// The handler of one door. `principal` is who its calls are recorded for; `stop` ends subscriptions.
     pub(super) fn new(host: Host, principal: &'static str, stop: CancellationToken) -> Self {
         let lists = Arc::new(Lists::new(host.clone()));
+        let inbox = Inbox::watch(host.clone(), stop.clone());
         let changes = Changes::watch(Arc::clone(&lists), host.changes(), stop);
-        Self { host, principal, lists, changes, calls: TaskTracker::new() }
+        Self { host, principal, lists, changes, inbox, calls: TaskTracker::new() }
     }
 
     /// The calls that run now.
     pub(super) fn calls(&self) -> &TaskTracker {
         &self.calls
+    }
+
+    /// The inbox; without one its methods are not there.
+    fn inbox<M: ConstString>(&self) -> Result<&Inbox, ErrorData> {
+        if self.inbox.is_there() { Ok(&self.inbox) } else { Err(ErrorData::method_not_found::<M>()) }
     }
 
     fn list(&self) -> Result<Arc<ToolList>, ErrorData> {
@@ -82,7 +93,11 @@ impl Server {
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         // The library asks for this several times a request, so it holds only what costs nothing.
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
+        let mut capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
+        if self.inbox.is_there() {
+            let inbox = ServerCapabilities::builder().enable_resources().enable_resources_subscribe().build();
+            capabilities.resources = inbox.resources;
+        }
         let implementation = Implementation::new("remit", env!("CARGO_PKG_VERSION")).with_title("Remit");
         ServerConfig::new(capabilities).with_server_info(implementation)
     }
@@ -151,12 +166,79 @@ impl ServerHandler for Server {
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
     }
 
-    fn accepted_subscription_filter(&self, _requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        fenced(async {
+            let inbox = self.inbox::<ListResourcesRequestMethod>()?;
+            Ok(ListResourcesResult::with_all_items(inbox.list().map_err(|error| internal(&error))?))
+        })
+        .await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        fenced(async {
+            self.inbox::<ListResourceTemplatesRequestMethod>()?;
+            Ok(ListResourceTemplatesResult::with_all_items(Inbox::templates()))
+        })
+        .await
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        fenced(async {
+            let inbox = self.inbox::<ReadResourceRequestMethod>()?;
+            let found = inbox.read(&request.uri).map_err(|error| internal(&error))?;
+            let found = found.ok_or_else(|| ErrorData::resource_not_found("there is no such resource", None))?;
+            Ok(ReadResourceResult::new(vec![found]).into())
+        })
+        .await
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let inbox = self.inbox::<SubscribeRequestMethod>()?;
+        if !Inbox::is_address(&request.uri) {
+            return Err(ErrorData::resource_not_found("there is no such resource", None));
+        }
+        if inbox.add_legacy(context.peer, request.uri) {
+            return Ok(());
+        }
+        Err(ErrorData::invalid_params("too many subscriptions: listen to `remit://inbox` instead", None))
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.inbox.remove_legacy(&context.peer, &request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let filter = SubscriptionFilter::builder().tools_list_changed();
+        if !self.inbox.is_there() {
+            return Some(filter.build());
+        }
+        let uris = requested.resource_subscriptions.iter().flatten().filter(|uri| Inbox::is_address(uri));
+        Some(filter.resource_subscriptions(uris.cloned()).build())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.changes.serve(&context).await;
+        self.changes.serve(&context, &self.inbox).await;
         Ok(())
     }
 

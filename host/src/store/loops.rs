@@ -175,16 +175,13 @@ impl Store {
             Ok(connection.prepare_cached("DELETE FROM loops WHERE id = ?1")?.execute([&id])? > 0)
         })
     }
+}
 
-    /// Removes every loop of a capability that is gone for good. Gives how many there were.
-    pub fn purge_loops(&self, capability: &CapabilityName) -> Result<usize> {
-        let name = capability.clone();
-        self.write(move |connection| {
-            Ok(connection
-                .prepare_cached("DELETE FROM loops WHERE publisher = ?1 AND slug = ?2")?
-                .execute((&name.publisher, &name.slug))?)
-        })
-    }
+/// Removes every loop of a capability that is gone for good. Gives how many there were.
+pub(super) fn purge(connection: &Connection, name: &CapabilityName) -> Result<usize> {
+    Ok(connection
+        .prepare_cached("DELETE FROM loops WHERE publisher = ?1 AND slug = ?2")?
+        .execute((&name.publisher, &name.slug))?)
 }
 
 /// The loops that a maker has already.

@@ -76,7 +76,6 @@ pub(super) fn difference(found: Difference) -> loops::Difference {
 }
 
 /// What a guest may know of an error; the rest comes back.
-#[expect(clippy::result_large_err, reason = "it is this host's error, and rare")]
 pub(super) fn error(error: Error) -> Result<loops::Error> {
     Ok(match error.kind {
         ErrorKind::LoopNotFound => loops::Error::NotFound(error.message),

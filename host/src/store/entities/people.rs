@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::super::installs::{delete, read_pin};
-use super::super::{Store, calls, read_count};
+use super::super::{Store, calls, loops, read_count};
 use super::{Held, Scope, TENANT, make, plan, read_document};
 use crate::audit::Record;
 use crate::config::EntitiesConfig;
@@ -127,16 +127,17 @@ impl Store {
     }
 
     /// Removes an install, if it is there, with all that it kept; `record` is written if there was anything.
-    pub(crate) fn purge(&self, name: &CapabilityName, record: Record) -> Result<(Option<Digest>, Sums)> {
+    pub(crate) fn purge(&self, name: &CapabilityName, record: Record) -> Result<(Option<Digest>, Sums, usize)> {
         let (name, scope) = (name.clone(), Scope::of(name));
         self.write(move |connection| {
             let pin = read_pin(connection, &name)?;
             delete(connection, &name)?;
             let removed = remove_documents(connection, &scope)?;
-            if removed.is_some() {
+            let loops = loops::purge(connection, &name)?;
+            if removed.is_some() || loops > 0 {
                 calls::put(connection, &record, None)?;
             }
-            Ok((pin.map(|(_, digest)| digest), removed.unwrap_or_default()))
+            Ok((pin.map(|(_, digest)| digest), removed.unwrap_or_default(), loops))
         })
     }
 }

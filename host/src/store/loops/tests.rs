@@ -83,7 +83,7 @@ fn a_capability_makes_as_many_loops_as_it_may() {
     assert_eq!(code(store.create_loop(looped("b", None), Some(2))), "ok");
     assert_eq!(code(store.create_loop(looped("c", None), Some(2))), "loops/limit");
     assert_eq!(code(store.create_loop(looped("c", None), Some(3))), "ok");
-    assert_eq!(store.purge_loops(&"acme/weather".parse().unwrap()).unwrap(), 4);
+    assert_eq!(store.write(|connection| purge(connection, &"acme/weather".parse().unwrap())).unwrap(), 4);
 }
 
 #[test]

@@ -1,0 +1,266 @@
+//! The inbox as resources: runs of loops that wait for an agent.
+//!
+//! There while `remit/loops` is installed and granted. What changed is looked for only while somebody listens:
+//! modern clients do on the subscription that they hold open, legacy ones on their session.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::model::{Resource, ResourceContents, ResourceTemplate, ResourceUpdatedNotificationParam};
+use rmcp::service::Peer;
+use serde_json::{Value, json};
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+
+use crate::builtin::run_value;
+use crate::call::Host;
+use crate::error::Result;
+
+/// The inbox itself.
+const INBOX: &str = "remit://inbox";
+
+/// Its type.
+const JSON: &str = "application/json";
+
+/// How often it is looked whether something changed. A run that waits for an agent does not wait for seconds.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// How long one legacy client may take to take the message. A client that does not read loses it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Changed addresses that one subscription may lag behind; beyond it, it hears of the inbox as a whole.
+const LAG: usize = 1_024;
+
+/// Addresses that one legacy session may subscribe to. The inbox itself is one.
+const SUBSCRIBED: usize = 100;
+
+/// The inbox of one door.
+pub(super) struct Inbox {
+    host: Host,
+    changed: broadcast::Sender<String>,
+    legacy: Mutex<Vec<Legacy>>,
+}
+
+/// A legacy client and what it listens to.
+struct Legacy {
+    peer: Peer<RoleServer>,
+    uris: BTreeSet<String>,
+}
+
+impl Inbox {
+    /// Watches until `stop` is cancelled.
+    pub(super) fn watch(host: Host, stop: CancellationToken) -> Arc<Self> {
+        let (changed, _) = broadcast::channel(LAG);
+        let this = Arc::new(Self { host, changed, legacy: Mutex::default() });
+        tokio::spawn(Arc::clone(&this).run(stop));
+        this
+    }
+
+    /// Whether there is an inbox now.
+    pub(super) fn is_there(&self) -> bool {
+        self.host.has_inbox().unwrap_or_default()
+    }
+
+    /// The inbox and the runs in it.
+    pub(super) fn list(&self) -> Result<Vec<Resource>> {
+        let Some(runs) = self.runs()? else { return Ok(Vec::new()) };
+        let about = "Runs of loops that wait for an agent. Take one with the tool `take_run`.";
+        let whole = resource(INBOX.to_owned(), "inbox", about);
+        let each = runs.keys().map(|run| resource(address(run), run, "A run that waits for an agent."));
+        Ok(std::iter::once(whole).chain(each).collect())
+    }
+
+    /// How the addresses of runs are written.
+    pub(super) fn templates() -> Vec<ResourceTemplate> {
+        let template = ResourceTemplate::new(format!("{INBOX}/{{run}}"), "inbox-run");
+        vec![template.with_description("A run that waits for an agent.").with_mime_type(JSON)]
+    }
+
+    /// What is at an address, if it is one of the inbox.
+    pub(super) fn read(&self, uri: &str) -> Result<Option<ResourceContents>> {
+        let Some(runs) = self.runs()? else { return Ok(None) };
+        let found = match uri.strip_prefix(INBOX) {
+            Some("") => Some(json!({ "runs": runs.into_values().collect::<Vec<_>>() })),
+            Some(rest) => rest.strip_prefix('/').and_then(|run| runs.get(run).cloned()),
+            None => None,
+        };
+        Ok(found.map(|value| ResourceContents::TextResourceContents {
+            uri: uri.to_owned(),
+            mime_type: Some(JSON.to_owned()),
+            text: value.to_string(),
+            meta: None,
+        }))
+    }
+
+    /// Whether an address can be listened to: one of the inbox, whether there is such a run now or not.
+    pub(super) fn is_address(uri: &str) -> bool {
+        uri == INBOX || uri.strip_prefix(INBOX).is_some_and(|rest| rest.starts_with('/') && rest.len() <= 64)
+    }
+
+    /// Changed addresses from now on.
+    pub(super) fn subscribe(&self) -> broadcast::Receiver<String> {
+        self.changed.subscribe()
+    }
+
+    /// Tells a legacy client of changes at an address for as long as its session lasts. Gives whether it may
+    /// listen to one more.
+    pub(super) fn add_legacy(&self, peer: Peer<RoleServer>, uri: String) -> bool {
+        let mut legacy = self.legacy();
+        let position = legacy.iter().position(|known| is_same(&known.peer, &peer));
+        let position = position.unwrap_or_else(|| {
+            legacy.push(Legacy { peer, uris: BTreeSet::new() });
+            legacy.len() - 1
+        });
+        let known = &mut legacy[position];
+        if known.uris.len() >= SUBSCRIBED && !known.uris.contains(&uri) {
+            return false;
+        }
+        known.uris.insert(uri);
+        true
+    }
+
+    /// Stops that.
+    pub(super) fn remove_legacy(&self, peer: &Peer<RoleServer>, uri: &str) {
+        let mut legacy = self.legacy();
+        for known in legacy.iter_mut().filter(|known| is_same(&known.peer, peer)) {
+            known.uris.remove(uri);
+        }
+        legacy.retain(|known| !known.uris.is_empty());
+    }
+
+    /// The runs by their ids; nothing when there is no inbox.
+    fn runs(&self) -> Result<Option<BTreeMap<String, Value>>> {
+        let inbox = self.host.inbox()?;
+        Ok(inbox.map(|runs| {
+            let each = runs.into_iter().map(|(run, of)| {
+                let mut value = run_value(&run, &of);
+                value["state"] = json!(run.state.as_str());
+                (run.id, value)
+            });
+            each.collect()
+        }))
+    }
+
+    /// Those that still listen.
+    fn legacy(&self) -> std::sync::MutexGuard<'_, Vec<Legacy>> {
+        let mut legacy = self.legacy.lock().unwrap_or_else(PoisonError::into_inner);
+        legacy.retain(|known| !known.peer.is_transport_closed());
+        legacy
+    }
+
+    async fn run(self: Arc<Self>, stop: CancellationToken) {
+        let mut beat = tokio::time::interval(LOOK);
+        let mut seen: Option<BTreeMap<String, Value>> = None;
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                _ = beat.tick() => {}
+            }
+            if self.changed.receiver_count() == 0 && self.legacy().is_empty() {
+                seen = None;
+                continue;
+            }
+            let now = match self.runs() {
+                Ok(runs) => runs.unwrap_or_default(),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot tell whether the inbox changed");
+                    continue;
+                }
+            };
+            if let Some(seen) = &seen {
+                self.tell(&changed(seen, &now));
+            }
+            seen = Some(now);
+        }
+    }
+
+    fn tell(&self, uris: &[String]) {
+        for uri in uris {
+            // Nobody may listen any more.
+            let _ = self.changed.send(uri.clone());
+        }
+        for known in self.legacy().iter() {
+            for uri in uris.iter().filter(|uri| known.uris.contains(*uri)) {
+                let (peer, news) = (known.peer.clone(), ResourceUpdatedNotificationParam::new(uri.clone()));
+                tokio::spawn(async move {
+                    if !matches!(
+                        tokio::time::timeout(PATIENCE, peer.notify_resource_updated(news)).await,
+                        Ok(Ok(()))
+                    ) {
+                        tracing::debug!("a legacy client did not take the news of the inbox");
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// The addresses at which something else is than before: the inbox first.
+fn changed(before: &BTreeMap<String, Value>, now: &BTreeMap<String, Value>) -> Vec<String> {
+    let runs: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+    let mut uris: Vec<String> =
+        runs.into_iter().filter(|run| before.get(*run) != now.get(*run)).map(|run| address(run)).collect();
+    if !uris.is_empty() {
+        uris.insert(0, INBOX.to_owned());
+    }
+    uris
+}
+
+fn address(run: &str) -> String {
+    format!("{INBOX}/{run}")
+}
+
+fn resource(uri: String, name: &str, description: &str) -> Resource {
+    Resource::new(uri, name).with_description(description).with_mime_type(JSON)
+}
+
+fn is_same(one: &Peer<RoleServer>, other: &Peer<RoleServer>) -> bool {
+    match (one.peer_info(), other.peer_info()) {
+        (Some(one), Some(other)) => Arc::ptr_eq(&one, &other),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changed_is_the_inbox_and_each_run_that_is_another() {
+        let runs = |states: &[(&str, &str)]| -> BTreeMap<String, Value> {
+            states.iter().map(|(run, state)| ((*run).to_owned(), json!(state))).collect()
+        };
+        type Case<'a> = (&'a [(&'a str, &'a str)], &'a [(&'a str, &'a str)], &'a [&'a str]);
+        let cases: &[Case] = &[
+            (&[], &[], &[]),
+            (&[("a", "waiting")], &[("a", "waiting")], &[]),
+            (&[], &[("a", "waiting")], &["remit://inbox", "remit://inbox/a"]),
+            (
+                &[("a", "waiting"), ("b", "taken")],
+                &[("a", "taken"), ("b", "taken")],
+                &["remit://inbox", "remit://inbox/a"],
+            ),
+            (&[("a", "taken")], &[], &["remit://inbox", "remit://inbox/a"]),
+        ];
+        for (before, now, expected) in cases {
+            assert_eq!(changed(&runs(before), &runs(now)), *expected);
+        }
+    }
+
+    #[test]
+    fn what_can_be_listened_to() {
+        for (uri, expected) in [
+            ("remit://inbox", true),
+            ("remit://inbox/01ke", true),
+            ("remit://inboxes", false),
+            ("remit://inbox?x", false),
+            ("file:///etc/passwd", false),
+            ("", false),
+        ] {
+            assert_eq!(Inbox::is_address(uri), expected, "{uri}");
+        }
+        assert!(!Inbox::is_address(&format!("remit://inbox/{}", "x".repeat(100))));
+    }
+}
