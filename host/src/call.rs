@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{NamespaceName, Runtime as Kind, Tool};
 use crate::namespaces::loops::{Loops, Maker};
 use crate::namespaces::{Access, entities::Entities, http::Http, log::Log};
-use crate::policy::Granted;
+use crate::policy::{self, Granted};
 use crate::registry::{Capability, Catalog, Entry, Snapshot, ToolName};
 use crate::runtime::{Finished, GuestCall, Lease, Runtime, tools};
 use crate::scheduler::{self, Loop, Origin, Run};

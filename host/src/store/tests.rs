@@ -156,7 +156,7 @@ fn read_everything(home: &Path) -> Result<()> {
     let store = open(home)?;
     store.installs(|_, _, _| false)?;
     store.records(&crate::audit::Query { limit: 1_000, ..Default::default() })?;
-    store.list_secrets()?;
+    store.read_secrets(|rows| rows.list())?;
     store.holdings().map(drop)
 }
 

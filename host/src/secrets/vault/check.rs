@@ -20,9 +20,9 @@ pub struct KeyCheck {
 impl Vault {
     /// Opens every stored value once, those that were replaced as well.
     pub fn check(&self) -> Result<KeyCheck> {
-        let (current, old, roster) = self.store.read_secrets(|rows| {
-            Ok((rows.all(Shelf::Current)?, rows.all(Shelf::Old)?, rows.roster()?))
-        })?;
+        let (current, old, roster) = self
+            .store
+            .read_secrets(|rows| Ok((rows.all(Shelf::Current)?, rows.all(Shelf::Old)?, rows.roster()?)))?;
         let secrets = current.len();
         let Some((_, first)) = current.first().or(old.first()) else {
             return Ok(KeyCheck { id: self.key.read()?.map(|key| key.id()), secrets, closed: Vec::new() });

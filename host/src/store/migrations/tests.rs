@@ -99,9 +99,8 @@ fn a_home_of_the_first_step_keeps_its_secrets_and_what_it_approved() {
         ))
         .unwrap();
     prepare(&mut connection, home.path()).unwrap();
-    let row = |sql| -> (String, String) {
-        connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
-    };
+    let row =
+        |sql| -> (String, String) { connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap() };
     let pair = |one: &str, other: &str| (one.to_owned(), other.to_owned());
     assert_eq!(row("SELECT secret, source FROM exposures"), pair("A", "B"));
     let secret = row("SELECT kind, CAST(scheme AS TEXT) FROM secrets WHERE expires_at IS NULL");
