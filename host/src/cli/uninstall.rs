@@ -46,8 +46,10 @@ pub(super) fn run(args: UninstallArgs, context: &Context) -> Result<()> {
     }
     match purged {
         Some((purged, loops)) => {
-            let loops = figures::plural(loops, "loop");
-            context.output.note(&format!("removed {}, and {loops}", figures::kept(purged)));
+            context.output.note(&format!("removed {}", figures::kept(purged)));
+            if loops > 0 {
+                context.output.note(&format!("removed {}", figures::plural(loops, "loop")));
+            }
         }
         None => {
             let kept = admin.kept(&name)?;
