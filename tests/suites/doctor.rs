@@ -69,7 +69,7 @@ fn each_thing_that_is_broken_is_named_with_what_to_do() {
             |home| fs::write(home.join("key"), (1..33).collect::<Vec<u8>>()).unwrap(),
             "key",
             "fail",
-            "remit secret set",
+            "from the backup",
         ),
         (|home| sql(home, "UPDATE secrets SET ciphertext = zeroblob(40)"), "key", "fail", "remit secret set"),
         (|home| sql(home, "UPDATE holdings SET documents = 7"), "documents", "fail", "export"),
