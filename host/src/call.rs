@@ -155,7 +155,8 @@ impl Host {
         let lease = Lease { deadline: begun + granted.budget().time, cancel: cancel.child_token() };
         let http = Http::new(self.rooms.egress.clone(), &self.rooms.vault, self.rooms.standings.clone(), &granted);
         let (limits, access) = (self.rooms.entities, access(request, found.tool()));
-        let entities = Entities::new(self.rooms.store.clone(), &granted, limits, access, call_id);
+        let entities =
+            Entities::new(self.rooms.store.clone(), &granted, limits, access, call_id, request.run.clone());
         let loops = self.loops(request, &granted, access);
         let capability = &found.entry.capability;
         if capability.manifest.runtime == Kind::Builtin {

@@ -564,3 +564,20 @@ fn a_person_starts_a_run_beside_the_schedule() {
     let runs = scene.history(&made);
     assert!(runs.iter().all(|run| run.is_manual && run.state.as_str() == "done"), "{runs:?}");
 }
+
+/// DB-11: what a run changes is counted in the transaction that changes it.
+#[test]
+fn documents_that_a_run_changes_are_counted_with_it() {
+    let scene = Scene::new(STILL);
+    scene.home.install(renamed(&built("keeper"), |manifest| {
+        manifest["uses"] = json!(["entities", "loops", "http"]);
+        manifest["loops"] = json!([{ "name": "keep", "scheduleType": "cron", "scheduleExpression": "* * * * *",
+            "tool": "put", "input": { "entity": "notes", "key": "a", "value": "1" } }]);
+    }));
+    scene.set(EIGHT + MINUTE);
+    assert_eq!(scene.round().started, 1);
+    scene.home.threads.block_on(scene.scheduler.settled());
+    let keep = scene.found("test/keeper", "keep");
+    let changes: Vec<_> = scene.history(&keep).iter().map(|run| (run.state.as_str(), run.changes)).collect();
+    assert_eq!(changes, [("done", 1)]);
+}

@@ -11,7 +11,7 @@ mod people;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::failure::damaged;
-use super::{Store, count, read_count};
+use super::{Store, count, read_count, runs};
 use crate::audit::ChangeRecord;
 use crate::config::EntitiesConfig;
 use crate::error::{Error, ErrorKind, Result};
@@ -44,6 +44,8 @@ pub(crate) struct ChangedBy {
     pub(crate) call: String,
     /// How many changes it has made before.
     pub(crate) position: u64,
+    /// The run of a loop that it belongs to: it counts the changes made in it.
+    pub(crate) run: Option<String>,
     /// What runs: a change counts as long as these bytes are installed and granted the entity.
     pub(crate) digest: Digest,
 }
@@ -138,7 +140,12 @@ impl Store {
                 Ok(planned) => planned,
                 Err(refusal) => return Ok(Err(refusal)),
             };
-            make(connection, &scope, planned, &changes, &limits, (&by.call, by.position), now).map(Ok)
+            let made = make(connection, &scope, planned, &changes, &limits, (&by.call, by.position), now)?;
+            if let Some(run) = &by.run {
+                let changes = made.iter().filter(|made| !matches!(made, Made::Nothing)).count();
+                runs::count_changes(connection, run, changes as u64)?;
+            }
+            Ok(Ok(made))
         })
         .await
     }

@@ -401,7 +401,6 @@ pub(super) fn end(connection: &Connection, end: &RunEnd, call: &str, process: &s
 
 /// Counts documents that a run's call changed, in the transaction that changes them. A run id that is none of a
 /// loop's counts nothing.
-#[cfg_attr(not(test), expect(dead_code, reason = "for the namespaces that change documents"))]
 pub(super) fn count_changes(connection: &Connection, run_id: &str, changes: u64) -> Result<()> {
     connection
         .prepare_cached("UPDATE runs SET changes = changes + ?2 WHERE id = ?1")?

@@ -37,6 +37,8 @@ pub struct Entities {
     limits: EntitiesConfig,
     access: Access,
     call: String,
+    /// The run of a loop that the call belongs to.
+    run: Option<String>,
     /// Changes that this call has made.
     made: u64,
     overlay: Overlay,
@@ -50,7 +52,14 @@ impl Entities {
     /// For one call. With [`Access::Change`] the record of `call` is on disk already. Must be made on a thread of
     /// the I/O runtime.
     #[must_use]
-    pub fn new(store: Arc<Store>, granted: &Granted, limits: EntitiesConfig, access: Access, call: &str) -> Self {
+    pub fn new(
+        store: Arc<Store>,
+        granted: &Granted,
+        limits: EntitiesConfig,
+        access: Access,
+        call: &str,
+        run: Option<String>,
+    ) -> Self {
         let capability = granted.capability();
         Self {
             store,
@@ -60,6 +69,7 @@ impl Entities {
             limits,
             access,
             call: call.to_owned(),
+            run,
             made: 0,
             overlay: Overlay::default(),
             told: AtomicBool::new(false),
@@ -130,7 +140,8 @@ impl Entities {
     }
 
     fn make(&mut self, lease: &Lease, changes: Vec<Change>) -> Result<Result<Vec<Made>, Refusal>, Stop> {
-        let by = ChangedBy { call: self.call.clone(), position: self.made, digest: self.digest };
+        let by =
+            ChangedBy { call: self.call.clone(), position: self.made, run: self.run.clone(), digest: self.digest };
         let changing = self.store.change_documents(self.scope.clone(), by, changes, self.limits);
         // Dropped when the call is over: a change that has not begun by then is not made.
         let made = self.io.block_on(async {

@@ -51,7 +51,7 @@ impl Home {
     async fn change_in(&self, scope: &Scope, changes: Vec<Change>) -> Result<Result<Vec<Made>, Refusal>> {
         let call = self.begin().await;
         let digest = Digest::of(scope.name.slug.as_bytes());
-        let by = ChangedBy { call, position: 0, digest };
+        let by = ChangedBy { call, position: 0, run: None, digest };
         self.store.change_documents(scope.clone(), by, changes, self.limits).await
     }
 
@@ -268,7 +268,7 @@ async fn db14_of_two_writers_one_wins() {
     let elsewhere = Store::open(home.folder.path(), Arc::new(Clock::system())).unwrap();
     home.change(vec![put("a", "0", Expected::Absent)]).await.unwrap();
     let change = |store: Arc<Store>, call: String, value: &str| {
-        let by = ChangedBy { call, position: 0, digest: Digest::of(b"notes") };
+        let by = ChangedBy { call, position: 0, run: None, digest: Digest::of(b"notes") };
         let changes = vec![put("a", value, Expected::Version(1))];
         let limits = home.limits;
         async move { store.change_documents(notes(), by, changes, limits).await.unwrap() }
@@ -335,7 +335,7 @@ async fn a_transaction_is_made_whole_or_not_at_all() {
 #[tokio::test]
 async fn what_cannot_be_recorded_is_not_changed() {
     let home = Home::new();
-    let by = ChangedBy { call: "no such call".to_owned(), position: 0, digest: Digest::of(b"notes") };
+    let by = ChangedBy { call: "no such call".to_owned(), position: 0, run: None, digest: Digest::of(b"notes") };
     let changes = vec![put("a", "1", Expected::Any)];
     assert!(home.store.change_documents(notes(), by, changes, home.limits).await.is_err());
     assert_eq!(home.store.document(&notes(), "notes", "a").unwrap(), None);
@@ -380,7 +380,7 @@ async fn nobody_waits_for_a_change_so_it_is_not_made() {
     );
     let call = "c".to_owned();
     has_started.recv().unwrap();
-    let by = ChangedBy { call, position: 0, digest: Digest::of(b"notes") };
+    let by = ChangedBy { call, position: 0, run: None, digest: Digest::of(b"notes") };
     let change = home.store.change_documents(notes(), by, vec![put("a", "1", Expected::Any)], home.limits);
     let waited = tokio::time::timeout(Duration::from_millis(20), change).await;
     assert!(waited.is_err(), "the writer is busy");
@@ -453,7 +453,7 @@ async fn a_full_disk_changes_nothing_and_is_survived() {
     home.store.limit_pages(1).unwrap();
     let large = format!("\"{}\"", "x".repeat(200_000));
     let call = home.begin().await;
-    let by = || ChangedBy { call: call.clone(), position: 0, digest: Digest::of(b"notes") };
+    let by = || ChangedBy { call: call.clone(), position: 0, run: None, digest: Digest::of(b"notes") };
     let changes = || vec![put("a", "2", Expected::Any), put("b", &large, Expected::Any)];
     let error = home.store.change_documents(notes(), by(), changes(), home.limits).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Store);
