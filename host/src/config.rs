@@ -412,6 +412,26 @@ mod tests {
                 Some("for example \"10.1.0.0/16\" or \"fd00::/8\""),
             ),
             (
+                "[loops.deliver]\ncommand = [\"bin/notify\"]\n",
+                "line 2: `bin/notify` is no absolute path, and no name of a program",
+                Some("for example [\"/usr/local/bin/notify\", \"--quiet\"]"),
+            ),
+            (
+                "[loops.deliver]\ntimeout-s = 0\n",
+                "line 2: `loops.deliver.timeout-s` must be between 1 and 600",
+                None,
+            ),
+            (
+                "[loops.deliver]\nwebhook = \"http://a.example/\"\nsecret = \"KEY\"\n",
+                "line 2: `http://a.example/` does not begin with `https://`",
+                None,
+            ),
+            (
+                "[loops.deliver]\nwebhook = \"https://a.example/\"\n",
+                "line 2: `loops.deliver.secret` is missing",
+                Some("name a stored secret: remit secret set NAME"),
+            ),
+            (
                 "[serve]\norigins = [\"example.com\"]\n",
                 "line 2: `example.com` is no origin",
                 Some("for example \"https://app.example.com\""),

@@ -242,7 +242,7 @@ fn a_webhook_gets_a_request_whose_signature_its_receiver_can_check() {
 fn a_webhook_is_asked_again_until_it_takes_the_news_or_is_gone() {
     for (then, calls, shown) in [(200, 2, ""), (410, 2, "not delivered: the webhook is gone (410)")] {
         let status = Arc::new(AtomicU16::new(302));
-        let (scene, upstream) = hooked(b"key", &status);
+        let (scene, upstream) = hooked(b"a-long-key", &status);
         scene.calls("news", "{}", false);
         scene.after(MINUTE);
         status.store(then, Ordering::SeqCst);
@@ -258,7 +258,7 @@ fn a_webhook_is_asked_again_until_it_takes_the_news_or_is_gone() {
 
 #[test]
 fn a_webhook_at_a_private_address_or_without_its_secret_is_not_asked() {
-    let (scene, upstream) = hooked(b"key", &Arc::new(AtomicU16::new(200)));
+    let (scene, upstream) = hooked(b"a-long-key", &Arc::new(AtomicU16::new(200)));
     scene.home.app.admin().remove_secret("HOOK_KEY").expect("removed");
     scene.calls("news", "{}", false);
     scene.after(MINUTE);

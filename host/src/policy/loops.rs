@@ -82,7 +82,7 @@ mod tests {
         for (entries, max, seconds) in cases {
             let grants: Vec<Grant> = entries.iter().map(|entry| grant(Some(entry))).chain([grant(None)]).collect();
             let expected = LoopsGrant { max: *max, min_period: Duration::from_secs(*seconds) };
-            assert_eq!(decide(&grants, config), expected, "{entries:?}");
+            assert_eq!(decide(&grants, &config), expected, "{entries:?}");
         }
     }
 
