@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::policy;
 use crate::registry::{Artifacts, Catalog, Digest};
 use crate::runtime::{Admission, CompiledCache, Compiler, Engine, Loader, Runtime};
-use crate::scheduler::Scheduler;
+use crate::scheduler::{Deliverer, Scheduler, Way};
 use crate::secrets::{Connections, Vault, sealing_key};
 use crate::standing::Standings;
 use crate::store::Store;
@@ -78,6 +78,7 @@ impl App {
     pub fn open_in(home: &Path, config: Config, around: Around) -> Result<Self> {
         let Around { program, outside, clock } = around;
         let store = Store::open(home, clock.clone())?;
+        store.deliver(Way::configured(&config.loops.deliver));
         let artifacts = Artifacts::new(home);
         let catalog = Arc::new(Catalog::new(store.clone()));
         let vault = Arc::new(Vault::with_settings(home, store.clone(), &config.secrets));
@@ -88,7 +89,7 @@ impl App {
             catalog.clone(),
             vault.clone(),
             standings.clone(),
-            config.loops,
+            config.loops.clone(),
             config.entities,
         );
         Ok(Self {
@@ -142,7 +143,8 @@ impl App {
 
     /// The schedules of this home, which nothing fires before rounds are made. From a thread of the I/O runtime.
     pub fn scheduler(&self) -> Result<Scheduler> {
-        Ok(Scheduler::new(self.host()?, self.store.clone(), self.config.clone(), self.home.clone()))
+        let deliverer = Deliverer::new(&self.config.loops.deliver, &self.home, self.vault.clone(), self.own()?)?;
+        Ok(Scheduler::new(self.host()?, self.store.clone(), self.config.clone(), self.home.clone(), deliverer))
     }
 
     /// Compiles a component that is about to be installed, so that its first call does not wait.

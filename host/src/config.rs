@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 pub(crate) use self::environment::reference_is_to_be_written;
-pub use self::environment::{ENVIRONMENT, Variable, backtrace_wanted, home, log_filter, token};
+pub use self::environment::{ENVIRONMENT, Variable, backtrace_wanted, home, log_filter, of_programs, token};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The file in a home that holds all this.
@@ -127,7 +127,7 @@ impl Default for HttpConfig {
 }
 
 /// Limits of schedules.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct LoopsConfig {
     /// Loops that one capability may make, unless its grant says otherwise. The presets of its manifest do not
@@ -139,11 +139,42 @@ pub struct LoopsConfig {
     pub jitter_s: u64,
     /// Runs at once; more wait.
     pub concurrent: usize,
+    /// Who is told of what runs came to.
+    pub deliver: DeliverConfig,
 }
 
 impl Default for LoopsConfig {
     fn default() -> Self {
-        Self { per_capability: 20, min_period_s: 60, jitter_s: 10, concurrent: 8 }
+        Self {
+            per_capability: 20,
+            min_period_s: 60,
+            jitter_s: 10,
+            concurrent: 8,
+            deliver: DeliverConfig::default(),
+        }
+    }
+}
+
+/// Who is told of what runs came to: of results, and of prompts that wait. Without a key: nobody.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct DeliverConfig {
+    /// A program with its arguments, which gets JSON on its standard input: an absolute path, or a name that is
+    /// found in `PATH`.
+    pub command: Vec<String>,
+    /// Seconds after which the program, with all it started, is killed.
+    pub timeout_s: u64,
+    /// An `https://` address that gets the JSON, signed as Standard Webhooks say.
+    pub webhook: Option<String>,
+    /// The name of the stored secret that signs for `webhook`.
+    pub secret: Option<String>,
+    /// Exceptions for requests to `webhook`.
+    pub http: HttpExceptions,
+}
+
+impl Default for DeliverConfig {
+    fn default() -> Self {
+        Self { command: Vec::new(), timeout_s: 60, webhook: None, secret: None, http: HttpExceptions::default() }
     }
 }
 
@@ -230,7 +261,8 @@ impl Config {
         config.secrets.key_file = config.secrets.key_file.map(|file| home.join(file));
         let capabilities = config.capability.values_mut().map(|settings| &mut settings.http);
         let secrets = config.secret.values_mut().map(|settings| &mut settings.http);
-        for file in capabilities.chain(secrets).flat_map(|exceptions| &mut exceptions.ca) {
+        let deliveries = std::iter::once(&mut config.loops.deliver.http);
+        for file in capabilities.chain(secrets).chain(deliveries).flat_map(|exceptions| &mut exceptions.ca) {
             *file = home.join(&file);
         }
         Ok(config)
@@ -378,6 +410,26 @@ mod tests {
                 "[secret.TOKEN.http]\nprivate = [\"10.0.0.0\"]\n",
                 "line 2: `10.0.0.0` is no network",
                 Some("for example \"10.1.0.0/16\" or \"fd00::/8\""),
+            ),
+            (
+                "[loops.deliver]\ncommand = [\"bin/notify\"]\n",
+                "line 2: `bin/notify` is no absolute path, and no name of a program",
+                Some("for example [\"/usr/local/bin/notify\", \"--quiet\"]"),
+            ),
+            (
+                "[loops.deliver]\ntimeout-s = 0\n",
+                "line 2: `loops.deliver.timeout-s` must be between 1 and 600",
+                None,
+            ),
+            (
+                "[loops.deliver]\nwebhook = \"http://a.example/\"\nsecret = \"KEY\"\n",
+                "line 2: `http://a.example/` does not begin with `https://`",
+                None,
+            ),
+            (
+                "[loops.deliver]\nwebhook = \"https://a.example/\"\n",
+                "line 2: `loops.deliver.secret` is missing",
+                Some("name a stored secret: remit secret set NAME"),
             ),
             (
                 "[serve]\norigins = [\"example.com\"]\n",

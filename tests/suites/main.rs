@@ -18,6 +18,7 @@ mod httpbin;
 mod inbox;
 mod loops;
 mod loops_agents;
+mod loops_deliver;
 mod loops_namespace;
 mod loops_processes;
 mod mcp_http;

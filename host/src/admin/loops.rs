@@ -1,5 +1,6 @@
 //! What people do with loops: make, pause, look at, remove them. Part of the people's door.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Admin;
@@ -92,6 +93,11 @@ impl Admin {
     /// The last runs of a loop, newest first.
     pub fn runs(&self, found: &Loop, limit: usize) -> Result<Vec<Run>> {
         self.store.history(&found.id, limit)
+    }
+
+    /// Why runs of a loop could not be delivered, by run.
+    pub fn failed_deliveries(&self, found: &Loop) -> Result<BTreeMap<String, String>> {
+        self.store.failed_deliveries(&found.id)
     }
 }
 

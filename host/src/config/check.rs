@@ -6,7 +6,7 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
-use super::{Config, HttpExceptions, Limits};
+use super::{Config, DeliverConfig, HttpExceptions, Limits};
 use crate::error::{Error, ErrorKind};
 use crate::registry::CapabilityName;
 
@@ -39,6 +39,9 @@ const PERIOD_S: RangeInclusive<u64> = 60..=366 * 24 * 60 * 60;
 
 /// An hour spreads even ten thousand loops.
 const JITTER_S: RangeInclusive<u64> = 0..=3_600;
+
+/// Ten minutes: what takes longer should take the news and work on by itself.
+const DELIVERY_S: RangeInclusive<u64> = 1..=600;
 
 /// SQLite and the memory of a page carry it; far above what a capability's notes need.
 const KEPT_BYTES: RangeInclusive<u64> = 1..=64 * 1024 * 1024 * 1024;
@@ -168,6 +171,7 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
                 .hint("for example \"https://app.example.com\""));
         }
     }
+    deliver(&loops.deliver)?;
     for (name, settings) in &config.capability {
         if name.parse::<CapabilityName>().is_err() {
             let path = ["capability", name];
@@ -231,6 +235,34 @@ fn within(section: &str, key: &str, value: u64, range: &RangeInclusive<u64>) -> 
         format!("`{section}.{key}` must be between {} and {}", range.start(), range.end())
     };
     Err(InvalidValue::new(&[section, key], message))
+}
+
+fn deliver(deliver: &DeliverConfig) -> Result<(), InvalidValue> {
+    let wrong = |key, message: String| InvalidValue::new(&["loops", "deliver", key], message);
+    if let Some(program) = deliver.command.first()
+        && (program.is_empty() || program.contains('/') && !Path::new(program).is_absolute())
+    {
+        return Err(wrong("command", format!("`{program}` is no absolute path, and no name of a program"))
+            .hint("for example [\"/usr/local/bin/notify\", \"--quiet\"]"));
+    }
+    if !DELIVERY_S.contains(&deliver.timeout_s) {
+        let (least, most) = DELIVERY_S.into_inner();
+        return Err(wrong("timeout-s", format!("`loops.deliver.timeout-s` must be between {least} and {most}")));
+    }
+    match (&deliver.webhook, &deliver.secret) {
+        (Some(url), _) if !url.starts_with("https://") => {
+            return Err(wrong("webhook", format!("`{url}` does not begin with `https://`")));
+        }
+        (Some(_), None) => {
+            return Err(wrong("webhook", "`loops.deliver.secret` is missing".to_owned())
+                .hint("name a stored secret: remit secret set NAME"));
+        }
+        (_, Some(name)) if !is_secret_name(name) => {
+            return Err(wrong("secret", format!("`{name}` is no secret's name")));
+        }
+        _ => {}
+    }
+    exceptions(["loops", "deliver", "http"], &deliver.http)
 }
 
 fn exceptions(section: [&str; 3], exceptions: &HttpExceptions) -> Result<(), InvalidValue> {

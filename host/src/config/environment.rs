@@ -31,7 +31,13 @@ pub const ENVIRONMENT: &[Variable] = &[
         name: XDG_DATA_HOME,
         meaning: "Holds the default data directory, `remit`. Default: `~/.local/share`.",
     },
-    Variable { name: USER_HOME, meaning: "The user's own directory, where `XDG_DATA_HOME` is not set." },
+    Variable {
+        name: USER_HOME,
+        meaning: "The user's own directory, where `XDG_DATA_HOME` is not set. Passed on to the program of \
+                  `[loops.deliver]`.",
+    },
+    Variable { name: PATH, meaning: "Where the program of `[loops.deliver]` is found. Passed on to it." },
+    Variable { name: LANGUAGE, meaning: "Passed on to the program of `[loops.deliver]`." },
     Variable { name: BACKTRACE, meaning: "With `1`, a bug in the program prints a backtrace. It may quote data." },
 ];
 
@@ -40,6 +46,8 @@ const TOKEN: &str = "REMIT_TOKEN";
 const LOG: &str = "REMIT_LOG";
 const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 const USER_HOME: &str = "HOME";
+const PATH: &str = "PATH";
+const LANGUAGE: &str = "LANG";
 const BACKTRACE: &str = "RUST_BACKTRACE";
 
 /// The data directory: what the command line says, or else the environment.
@@ -58,6 +66,12 @@ pub fn token() -> Result<Option<String>> {
     let Some(token) = read(TOKEN) else { return Ok(None) };
     let token = token.into_string();
     token.map(Some).map_err(|_| Error::new(ErrorKind::Config, format!("`{TOKEN}` is not text")))
+}
+
+/// What a program that the operator named gets of this environment: nothing that could hold a secret.
+#[must_use]
+pub fn of_programs() -> Vec<(&'static str, OsString)> {
+    [PATH, USER_HOME, LANGUAGE].into_iter().filter_map(|name| Some((name, read(name)?))).collect()
 }
 
 /// Whether a panic prints a backtrace.

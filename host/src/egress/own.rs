@@ -1,9 +1,9 @@
-//! The host's own requests: to the token endpoint of a connection, and to nothing else.
+//! The host's own requests: to the token endpoint of a connection, and to the webhook for what runs came to.
 //!
 //! They pass the same steps as a guest's, with an allow-list of one: the endpoint that a person configured. A
 //! redirect is refused, because nobody decided where it leads; an answer is small. Operators' exceptions are those
-//! of the secret, not of the capability that uses it. What is in requests and answers is decided in
-//! `secrets/oauth/`.
+//! of the secret or of the webhook, not of the capability. What is in requests and answers is decided in
+//! `secrets/oauth/` and `scheduler/deliver/`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -26,12 +26,16 @@ use crate::secrets::{Redactor, SecretSet, substitute};
 /// Bytes of an answer. Tokens with their claims have a few thousand.
 const RESPONSE_BYTES: usize = 64 * 1024;
 
+/// Where the exceptions of the webhook stand.
+const DELIVERIES: &str = "loops.deliver";
+
 /// The way out for the host itself.
 pub struct Own {
     outside: Outside,
     limits: HttpConfig,
     exceptions: BTreeMap<String, Exceptions>,
     no_exceptions: Exceptions,
+    deliveries: Exceptions,
 }
 
 /// A URL that the host may be told to send its own requests to: `https:`, a public name, no user name.
@@ -89,7 +93,9 @@ impl Own {
             exceptions.insert(name.clone(), read);
         }
         let limits = HttpConfig { response_bytes: RESPONSE_BYTES, ..config.http };
-        Ok(Self { outside: outside.clone(), limits, exceptions, no_exceptions: Exceptions::none()? })
+        let no_exceptions = Exceptions::none()?;
+        let deliveries = Exceptions::read(DELIVERIES, &config.loops.deliver.http)?;
+        Ok(Self { outside: outside.clone(), limits, exceptions, no_exceptions, deliveries })
     }
 
     /// Sends a request for the connection `name` to its token endpoint, and notes in `record` what became of it.
@@ -100,8 +106,35 @@ impl Own {
         request: http::Request<Vec<u8>>,
         record: &Mutex<RequestRecord>,
     ) -> Result<http::Response<Vec<u8>>, Unreached> {
+        let exceptions = self.exceptions.get(name).unwrap_or(&self.no_exceptions);
+        self.send_under((&format!("secret.\"{name}\""), exceptions), token_url, request, record).await
+    }
+
+    /// Sends a request to the webhook at `url`.
+    pub async fn deliver(
+        &self,
+        url: &str,
+        request: http::Request<Vec<u8>>,
+    ) -> Result<http::Response<Vec<u8>>, Unreached> {
+        let record = Mutex::new(Endpoint::record(url, ""));
+        self.send_under((DELIVERIES, &self.deliveries), url, request, &record).await
+    }
+
+    /// How long a request takes at most.
+    #[must_use]
+    pub fn limit(&self) -> Duration {
+        millis(self.limits.request_ms)
+    }
+
+    async fn send_under(
+        &self,
+        (section, exceptions): (&str, &Exceptions),
+        url: &str,
+        request: http::Request<Vec<u8>>,
+        record: &Mutex<RequestRecord>,
+    ) -> Result<http::Response<Vec<u8>>, Unreached> {
         let begun = clock::monotonic();
-        let exchange = self.exchange(name, token_url, request, record);
+        let exchange = self.exchange(exceptions, url, request, record);
         let result = match tokio::time::timeout(millis(self.limits.request_ms), exchange).await {
             Ok(result) => result,
             Err(_) => Err(Refusal::Timeout),
@@ -114,19 +147,18 @@ impl Own {
                 record.address = Some(address.to_string());
             }
         });
-        result.map_err(|refusal| unreached(&refusal, name))
+        result.map_err(|refusal| unreached(&refusal, section))
     }
 
     async fn exchange(
         &self,
-        name: &str,
-        token_url: &str,
+        exceptions: &Exceptions,
+        url: &str,
         request: http::Request<Vec<u8>>,
         record: &Mutex<RequestRecord>,
     ) -> Result<http::Response<Vec<u8>>, Refusal> {
-        let exceptions = self.exceptions.get(name).unwrap_or(&self.no_exceptions);
         // It carries credentials that the host itself puts in; placeholders mean nothing in it.
-        let grant = HttpGrant { allow: vec![pattern(token_url)?], own_credentials: true };
+        let grant = HttpGrant { allow: vec![pattern(url)?], own_credentials: true };
         let template = template(request)?;
         let target = approve(&template.url, &grant.allow)?;
         let request = request::check(target, &template, &grant, &[], &self.limits)?;
@@ -136,11 +168,11 @@ impl Own {
         let dialled =
             dial::dial(prepared, &*self.outside.dialer, exceptions.tls(), millis(self.limits.connect_ms)).await?;
         note(record, |record| record.address = Some(dialled.address().to_string()));
-        // What comes back are tokens, for the vault alone.
+        // What comes back are tokens, for the vault alone, or an answer of which the status counts.
         let received = exchange::exchange(dialled, &self.limits, &Redactor::default(), &mut 0).await?;
         note(record, |record| record.status = Some(received.status()));
         let Received::Answer(answer) = received else {
-            return Err(Refusal::RedirectRefused("a token endpoint does not send elsewhere".to_owned()));
+            return Err(Refusal::RedirectRefused("the host's own requests are not sent elsewhere".to_owned()));
         };
         let Answer { status, headers, body } = answer.into_inner();
         let mut response = http::Response::builder().status(status);
@@ -177,14 +209,14 @@ fn template(request: http::Request<Vec<u8>>) -> Result<Template, Refusal> {
     })
 }
 
-fn unreached(refusal: &Refusal, name: &str) -> Unreached {
+fn unreached(refusal: &Refusal, section: &str) -> Unreached {
     let hint = match refusal {
         Refusal::PrivateAddress(address) => Some(format!(
-            "if its host may be at {address}, add that to `private` in `[secret.\"{name}\".http]` of `remit.toml`"
+            "if its host may be at {address}, add that to `private` in `[{section}.http]` of `remit.toml`"
         )),
         Refusal::TlsFailed => Some(format!(
             "if its host uses a certificate authority of your own, add its PEM file to `ca` in \
-             `[secret.\"{name}\".http]` of `remit.toml`"
+             `[{section}.http]` of `remit.toml`"
         )),
         _ => None,
     };

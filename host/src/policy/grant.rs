@@ -183,7 +183,7 @@ pub fn decide(
     namespaces.insert(NamespaceName::Log);
     Granted {
         http: namespaces.contains(&NamespaceName::Http).then(|| decide_http(manifest, grants)),
-        loops: namespaces.contains(&NamespaceName::Loops).then(|| loops::decide(grants, config.loops)),
+        loops: namespaces.contains(&NamespaceName::Loops).then(|| loops::decide(grants, &config.loops)),
         entities: namespaces.contains(&NamespaceName::Entities).then(|| decide_entities(manifest, grants)),
         secrets: manifest
             .secrets

@@ -24,7 +24,7 @@ enum Limit {
 }
 
 /// The limits of the grant, or else those of the operator.
-pub(super) fn decide(grants: &[Grant], config: LoopsConfig) -> LoopsGrant {
+pub(super) fn decide(grants: &[Grant], config: &LoopsConfig) -> LoopsGrant {
     let min_period = Duration::from_secs(config.min_period_s).max(MIN_PERIOD);
     let mut granted = LoopsGrant { max: config.per_capability, min_period };
     let entries = grants.iter().filter(|grant| grant.namespace == NamespaceName::Loops);
@@ -82,7 +82,7 @@ mod tests {
         for (entries, max, seconds) in cases {
             let grants: Vec<Grant> = entries.iter().map(|entry| grant(Some(entry))).chain([grant(None)]).collect();
             let expected = LoopsGrant { max: *max, min_period: Duration::from_secs(*seconds) };
-            assert_eq!(decide(&grants, config), expected, "{entries:?}");
+            assert_eq!(decide(&grants, &config), expected, "{entries:?}");
         }
     }
 

@@ -7,6 +7,7 @@
 pub mod decide;
 mod define;
 pub mod definition;
+mod deliver;
 mod leader;
 pub mod next;
 mod pattern;
@@ -26,6 +27,7 @@ pub use self::decide::Open;
 use self::decide::{Decision, Due, decide, start_at};
 pub(crate) use self::define::{Limits, check};
 pub use self::definition::{Definition, Loop, Misfire, Origin, Overlap, Run, RunState, Status, Task, official};
+pub(crate) use self::deliver::{Deliverer, Way};
 use self::leader::Leader;
 use self::next::Schedule;
 pub(crate) use self::presets::{presets, timing};
@@ -54,6 +56,7 @@ struct Shared {
     store: Arc<Store>,
     config: Config,
     home: PathBuf,
+    deliverer: Deliverer,
     leader: Mutex<Option<Leader>>,
     /// As many runs at once as there are places.
     places: Arc<Semaphore>,
@@ -78,13 +81,14 @@ pub struct Tick {
 
 impl Scheduler {
     /// The schedules of `home`. Runs are called on the threads that this is called from.
-    pub(crate) fn new(host: Host, store: Arc<Store>, config: Config, home: PathBuf) -> Self {
+    pub(crate) fn new(host: Host, store: Arc<Store>, config: Config, home: PathBuf, deliverer: Deliverer) -> Self {
         let places = Arc::new(Semaphore::new(config.loops.concurrent));
         let shared = Shared {
             host,
             store,
             config,
             home,
+            deliverer,
             leader: Mutex::default(),
             places,
             threads: Handle::current(),
@@ -107,15 +111,17 @@ impl Scheduler {
         self.shared.store.end_leases()?;
         tick.claimed = self.claim_due()?;
         tick.started = self.start_claimed()?;
+        self.deliver_due()?;
         tick.next_at = self.shared.store.next_due()?;
         Ok(tick)
     }
 
-    /// Waits until no run of this process goes on.
+    /// Waits until no run of this process goes on, and nothing is being delivered.
     pub async fn settled(&self) {
         let all = u32::try_from(self.shared.config.loops.concurrent).unwrap_or(u32::MAX);
         // The places are never closed.
         drop(self.shared.places.acquire_many(all).await);
+        self.shared.deliverer.settled().await;
     }
 
     /// Whether this process leads. The lock is kept for as long as it lives.

@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 
 use super::failure::damaged;
-use super::{Process, Store, count, entities, process, read_count, runs};
+use super::{Process, Store, count, deliveries, entities, process, read_count, runs};
 use crate::audit::{self, Query, Record, RequestRecord, RunEnd, Usage};
 use crate::error::{Error, Result};
 
@@ -39,11 +39,14 @@ impl Store {
     /// Writes the record of a call that ended, with the end of the loop's run that it was, and returns when both
     /// are on disk.
     pub(crate) async fn end_call_durably(&self, record: Record, run: Option<RunEnd>) -> Result<()> {
-        let (process, now) = (self.process_token()?, self.now_ms());
+        let (process, now, ways) = (self.process_token()?, self.now_ms(), self.ways());
         self.write_async(move |connection| {
             put(connection, &record, None)?;
             put_requests(connection, &record)?;
-            run.map_or(Ok(()), |run| runs::end(connection, &run, &record.id, &process, now))
+            run.map_or(Ok(()), |run| {
+                runs::end(connection, &run, &record.id, &process, now)?;
+                deliveries::owe(connection, &run.id, &ways, now)
+            })
         })
         .await
     }

@@ -107,7 +107,8 @@ impl Store {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT min(at) FROM (SELECT min(next_at) AS at FROM loops WHERE next_at IS NOT NULL
-                 UNION ALL SELECT min(start_at) FROM runs WHERE state = 'claimed')",
+                 UNION ALL SELECT min(start_at) FROM runs WHERE state = 'claimed'
+                 UNION ALL SELECT min(next_at) FROM deliveries WHERE next_at IS NOT NULL)",
             )?;
             Ok(statement.query_row([], |row| row.get(0))?)
         })

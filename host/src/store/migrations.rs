@@ -18,6 +18,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0002_decisions_and_values.sql"),
     include_str!("migrations/0003_loops.sql"),
     include_str!("migrations/0004_entities.sql"),
+    include_str!("migrations/0005_deliveries.sql"),
 ];
 
 /// Marks the file as ours: the letters "RMIT".

@@ -9,6 +9,7 @@ mod asks;
 mod backup;
 mod calls;
 mod checkup;
+mod deliveries;
 mod entities;
 mod failure;
 mod files;
@@ -25,7 +26,7 @@ mod writer;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -33,6 +34,7 @@ use rusqlite::{Connection, OpenFlags, Row};
 
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
+use crate::scheduler::Way;
 use process::Process;
 use writer::{Hurry, Job, Writer};
 
@@ -41,6 +43,7 @@ pub(crate) use backup::restore;
 pub use backup::{Contents, Progress};
 pub(crate) use checkup::Checkup;
 pub use checkup::sqlite_version;
+pub(crate) use deliveries::Delivery;
 pub(crate) use entities::{ChangedBy, Scope};
 pub use entities::{EntitySums, Holding, OldDocument};
 pub(crate) use files::{Existing, is_private, make_folder, open_regular, put_over, write_whole};
@@ -71,6 +74,8 @@ pub struct Store {
     process: Mutex<Option<Process>>,
     home: PathBuf,
     clock: Arc<Clock>,
+    /// How runs are told to somebody outside.
+    ways: OnceLock<Vec<Way>>,
 }
 
 struct Reader {
@@ -100,6 +105,7 @@ impl Store {
             process: Mutex::new(None),
             home: home.to_owned(),
             clock,
+            ways: OnceLock::new(),
         }))
     }
 

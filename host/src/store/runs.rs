@@ -5,7 +5,7 @@
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::loops::{COLUMN_COUNT, COLUMNS as LOOP_COLUMNS, Passed, read_loop, word};
-use super::{Store, calls, count, process, read_count};
+use super::{Store, calls, count, deliveries, process, read_count};
 use crate::audit::{self, Record, RunEnd};
 use crate::error::{Error, ErrorKind, Result};
 use crate::scheduler::{Loop, Open, Run, RunState};
@@ -85,7 +85,7 @@ impl Store {
 
     /// Puts a claimed run where agents find it. Gives whether it was still there.
     pub(crate) fn offer_run(&self, id: &str) -> Result<bool> {
-        let (id, now) = (id.to_owned(), self.now_ms());
+        let (id, now, ways) = (id.to_owned(), self.now_ms(), self.ways());
         self.write(move |connection| {
             let offered = connection
                 .prepare_cached("UPDATE runs SET state = 'waiting' WHERE id = ?1 AND state = 'claimed'")?
@@ -93,6 +93,7 @@ impl Store {
             connection
                 .prepare_cached("UPDATE loops SET last_at = ?2 WHERE id = (SELECT loop FROM runs WHERE id = ?1)")?
                 .execute((&id, now))?;
+            deliveries::owe(connection, &id, &ways, now)?;
             Ok(offered > 0)
         })
     }

@@ -31,16 +31,18 @@ pub(super) fn run(args: &HistoryArgs, context: &Context) -> Result<()> {
         output.note("no runs yet");
         return Ok(());
     }
-    let rows: Vec<_> = runs.iter().map(row).collect();
+    let failed = app.admin().failed_deliveries(&found)?;
+    let rows: Vec<_> = runs.iter().map(|run| row(run, failed.get(&run.id))).collect();
     output.table(&["FIRING", "STATE", "STARTS", "RECORD", "WHY"], &rows)
 }
 
-fn row(run: &Run) -> Vec<String> {
-    let why = match &run.reason {
-        Some(reason) => reason.clone(),
-        None if run.is_nothing => "nothing to report".to_owned(),
-        None if run.is_manual => "asked for".to_owned(),
-        None => String::new(),
+fn row(run: &Run, undelivered: Option<&String>) -> Vec<String> {
+    let why = match (undelivered, &run.reason) {
+        (Some(why), _) => format!("not delivered: {why}"),
+        (None, Some(reason)) => reason.clone(),
+        _ if run.is_nothing => "nothing to report".to_owned(),
+        _ if run.is_manual => "asked for".to_owned(),
+        _ => String::new(),
     };
     vec![
         figures::local_time(run.nominal_at),
