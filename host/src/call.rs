@@ -14,6 +14,7 @@ pub use crate::answer::{Content, Contents, Plan, Reply};
 use crate::asks::{self, Asked, Asker, Asks, Need};
 use crate::audit::{Audit, CallEnd, CallStart, OpenRecord, RequestRecord, Usage};
 use crate::builtin::{self, Desk};
+use crate::client::{Client, Confirmation, Wants};
 use crate::clock;
 use crate::config::EntitiesConfig;
 use crate::egress::{Egress, Ledger};
@@ -21,7 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{NamespaceName, Runtime as Kind, Tool};
 use crate::namespaces::loops::{Loops, Maker};
 use crate::namespaces::{Access, entities::Entities, http::Http, log::Log};
-use crate::policy::{self, Granted};
+use crate::policy::{self, Granted, Identity};
 use crate::registry::{Capability, Catalog, Entry, Snapshot, ToolName};
 use crate::runtime::{Finished, GuestCall, Lease, Runtime, tools};
 use crate::scheduler::{self, Loop, Origin, Run};
@@ -53,14 +54,18 @@ pub(crate) struct Rooms {
 /// A request for one call.
 #[derive(Clone, Debug)]
 pub struct CallRequest {
-    /// Who calls, as it is recorded: `cli`, `stdio`, `http`.
-    pub principal: String,
+    /// Who calls.
+    pub caller: Identity,
     /// What is called.
     pub tool: ToolName,
     /// The input.
     pub arguments: Map<String, Value>,
     /// Nothing may change.
     pub dry_run: bool,
+    /// Whether what it would do was confirmed.
+    pub confirmation: Confirmation,
+    /// The other end.
+    pub client: Client,
     /// The caller's language, as a BCP 47 tag.
     pub locale: Option<String>,
     /// The loop's run that this call is: the guest gets its id, and it ends with the call's record.
@@ -80,6 +85,25 @@ pub struct Failure {
     pub usage: Usage,
     /// The tool's input schema, when the input did not fit it.
     pub input_schema: Option<Map<String, Value>>,
+    /// What the caller could bring so that the call can be made again.
+    pub wants: Wants,
+}
+
+impl CallRequest {
+    /// A plain call of a tool: nothing is confirmed, and the other end can be asked nothing.
+    #[must_use]
+    pub fn new(caller: Identity, tool: ToolName, arguments: Map<String, Value>) -> Self {
+        Self {
+            caller,
+            tool,
+            arguments,
+            dry_run: false,
+            confirmation: Confirmation::Missing,
+            client: Client::default(),
+            locale: None,
+            run: None,
+        }
+    }
 }
 
 impl Host {
@@ -174,7 +198,7 @@ impl Host {
     fn ask(&self, request: &CallRequest, found: &Found, call_id: &str, trail: &Trail) -> Vec<Asked> {
         let asker = Asker {
             capability: &found.entry.capability,
-            principal: &request.principal,
+            principal: &request.caller.principal,
             tool: &request.tool.tool,
             call: call_id,
         };
@@ -191,7 +215,7 @@ impl Host {
         trail: &mut Trail,
     ) -> Result<tools::Reply> {
         builtin::verify(capability)?;
-        let (store, principal) = (self.rooms.store.clone(), request.principal.clone());
+        let (store, principal) = (self.rooms.store.clone(), request.caller.principal.clone());
         let (tool, input) = (request.tool.tool.clone(), Value::Object(request.arguments.clone()));
         let mut desk = Desk { store, loops, access, principal };
         let called = tokio::task::spawn_blocking(move || {
@@ -211,7 +235,7 @@ impl Host {
                 Kind::Builtin => Origin::Agent,
                 _ => Origin::Capability,
             },
-            owner: request.principal.clone(),
+            owner: request.caller.principal.clone(),
             grant: granted.loops(),
         };
         Loops::new(self.rooms.store.clone(), self.rooms.catalog.clone(), maker, access, request.run.clone())
@@ -255,7 +279,7 @@ fn unknown(name: &ToolName, entry: Option<&Arc<Entry>>) -> Error {
 
 fn start(request: &CallRequest, found: Option<&Found>) -> CallStart {
     CallStart {
-        principal: request.principal.clone(),
+        principal: request.caller.principal.clone(),
         capability: request.tool.capability.to_string(),
         tool: request.tool.tool.clone(),
         digest: found.map(|found| found.entry.capability.digest),
@@ -398,7 +422,7 @@ async fn finish(
         }
         Err(mut error) => {
             error.hint = error.hint.or_else(|| ways(&asked)).or_else(|| trail.hint());
-            Err(Failure { call_id, error, asked, usage, input_schema: None })
+            Err(Failure { call_id, error, asked, usage, input_schema: None, wants: Wants::Nothing })
         }
     }
 }
@@ -411,6 +435,13 @@ fn ways(asked: &[Asked]) -> Option<String> {
 
 impl Failure {
     fn before_record(error: Error) -> Self {
-        Self { call_id: String::new(), error, asked: Vec::new(), usage: Usage::default(), input_schema: None }
+        Self {
+            call_id: String::new(),
+            error,
+            asked: Vec::new(),
+            usage: Usage::default(),
+            input_schema: None,
+            wants: Wants::Nothing,
+        }
     }
 }

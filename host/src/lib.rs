@@ -35,6 +35,7 @@ pub mod build;
 pub mod builtin;
 pub mod call;
 pub mod cli;
+pub mod client;
 pub mod clock;
 pub mod component;
 pub mod config;

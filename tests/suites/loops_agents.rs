@@ -9,6 +9,7 @@ use remit::clock::Clock;
 use remit::error::ErrorKind;
 use remit::manifest::NamespaceName;
 use remit::policy::Grant;
+use remit::policy::Identity;
 use remit::registry::CapabilityName;
 use remit::scheduler::next::Timing;
 use remit::scheduler::{Definition, Origin, RunState, Scheduler, Task};
@@ -55,7 +56,7 @@ impl Scene {
     }
 
     fn request(tool: &str, arguments: &Value, principal: &str) -> CallRequest {
-        CallRequest { principal: principal.to_owned(), ..request(&format!("remit/loops.{tool}"), arguments) }
+        CallRequest { caller: Identity::stored(principal), ..request(&format!("remit/loops.{tool}"), arguments) }
     }
 
     fn send(&self, request: CallRequest) -> Result<Reply, Failure> {

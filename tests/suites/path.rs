@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use remit::call::CallRequest;
 use remit::manifest::NamespaceName;
+use remit::policy::Identity;
 use remit::policy::{Grant, Place};
 use remit_guests::{Guest, manifest};
 use serde_json::{Value, json};
@@ -42,7 +43,7 @@ fn every_call_leaves_one_record() {
     ];
     let host = home.host();
     for (principal, tool, arguments, is_known, expected) in &cases {
-        let call = CallRequest { principal: (*principal).to_owned(), ..request(tool, arguments) };
+        let call = CallRequest { caller: Identity::operator(*principal), ..request(tool, arguments) };
         let result = home.threads.block_on(host.call(call, CancellationToken::new()));
         let (id, usage) = match &result {
             Ok(reply) => (&reply.call_id, reply.usage),

@@ -11,7 +11,7 @@ use remit::call::{CallRequest, Failure, Host, Reply};
 use remit::clock::Clock;
 use remit::config::Config;
 use remit::egress::Outside;
-use remit::policy::Grant;
+use remit::policy::{Grant, Identity};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -163,14 +163,8 @@ impl Home {
 
 /// A request of the test's own.
 pub(crate) fn request(tool: &str, arguments: &Value) -> CallRequest {
-    CallRequest {
-        principal: "test".to_owned(),
-        tool: tool.parse().expect("a tool's name"),
-        arguments: arguments.as_object().cloned().expect("an object"),
-        dry_run: false,
-        locale: None,
-        run: None,
-    }
+    let arguments = arguments.as_object().cloned().expect("an object");
+    CallRequest::new(Identity::operator("test"), tool.parse().expect("a tool's name"), arguments)
 }
 
 /// The outcome of a call in one line: the text of the answer, or the code of the error.

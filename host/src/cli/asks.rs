@@ -46,7 +46,10 @@ pub(super) fn meaning(namespace: NamespaceName) -> &'static str {
         NamespaceName::Entities => "store documents",
         NamespaceName::Loops => "run on a schedule",
         NamespaceName::Sandbox => "read and write files of the conversation",
+        NamespaceName::Ask => "ask you, or the model of your client, questions",
         NamespaceName::Log => "write lines for the operator",
+        NamespaceName::Progress => "tell how far a call is",
+        NamespaceName::Listing => "withdraw what it shows to agents",
     }
 }
 

@@ -13,6 +13,7 @@ use super::{Context, figures, spent};
 use crate::asks::{self, Asked};
 use crate::call::{CallRequest, Content, Contents, Failure, Host, Reply};
 use crate::error::{Error, ErrorKind, Result};
+use crate::policy::Identity;
 use crate::registry::ToolName;
 
 /// As much input as an agent could send; the schema check of the call is stricter.
@@ -45,14 +46,8 @@ pub(super) struct CallArgs {
 /// Runs it.
 pub(super) fn run(args: CallArgs, context: &Context) -> Result<()> {
     let arguments = read_object(&args.input)?;
-    let request = CallRequest {
-        principal: "cli".to_owned(),
-        tool: args.tool,
-        arguments,
-        dry_run: args.dry_run,
-        locale: None,
-        run: None,
-    };
+    let plain = CallRequest::new(Identity::operator("cli"), args.tool, arguments);
+    let request = CallRequest { dry_run: args.dry_run, ..plain };
     let app = context.open()?;
     let result = super::on_threads(async { Ok(call(&app.host()?, request).await) });
     app.shutdown();

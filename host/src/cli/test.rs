@@ -14,6 +14,7 @@ use crate::build::{self, Built, Example};
 use crate::call::{CallRequest, Reply};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::policy::Identity;
 use crate::registry::{CapabilityName, ToolName};
 
 /// Test a capability
@@ -79,14 +80,8 @@ fn call_all(built: &Built, examples: &[Example]) -> Result<Vec<Result<Reply>>> {
 fn request(built: &Built, example: &Example) -> CallRequest {
     let manifest = &built.report.manifest;
     let capability = CapabilityName { publisher: manifest.publisher.clone(), slug: manifest.slug.clone() };
-    CallRequest {
-        principal: "cli".to_owned(),
-        tool: ToolName { capability, tool: example.tool.clone() },
-        arguments: example.input.clone(),
-        dry_run: false,
-        locale: None,
-        run: None,
-    }
+    let tool = ToolName { capability, tool: example.tool.clone() };
+    CallRequest::new(Identity::operator("cli"), tool, example.input.clone())
 }
 
 fn show(built: &Built, examples: &[Example], results: &[Result<Reply>], output: Output) -> Result<()> {

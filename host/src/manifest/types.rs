@@ -48,6 +48,15 @@ pub struct Manifest {
     /// Its operations. `remit build` fills in what the source says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
+    /// Documents that agents can read. Needs the export `resources`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<Resource>,
+    /// Families of documents that agents can read. Needs the export `resources`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resource_templates: Vec<ResourceTemplate>,
+    /// Prepared messages that a person picks in the client. Needs the export `prompts`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompts: Vec<Prompt>,
     /// Guidance added to the agent's instructions while installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
@@ -93,8 +102,14 @@ pub enum NamespaceName {
     Loops,
     /// Files of the conversation.
     Sandbox,
+    /// Questions to the person or the model at the other end of a call.
+    Ask,
     /// Lines for the operator. Always there; listing it changes nothing.
     Log,
+    /// How far a call is. Always there.
+    Progress,
+    /// What the capability shows at the moment. Always there.
+    Listing,
 }
 
 impl NamespaceName {
@@ -106,7 +121,10 @@ impl NamespaceName {
             Self::Entities => "entities",
             Self::Loops => "loops",
             Self::Sandbox => "sandbox",
+            Self::Ask => "ask",
             Self::Log => "log",
+            Self::Progress => "progress",
+            Self::Listing => "listing",
         }
     }
 }
@@ -207,6 +225,74 @@ impl Tool {
 pub struct Run {
     /// The kind of runtime.
     pub kind: Runtime,
+}
+
+/// A document at an address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Resource {
+    /// Its address: a URI of any scheme but `remit`, `http` and `https`.
+    pub uri: String,
+    /// A short name: letters, digits, `.`, `-` and `_`.
+    pub name: String,
+    /// A short name for people. Default: the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is, for the agent.
+    pub description: String,
+    /// Its media type (RFC 6838), such as `text/markdown`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+}
+
+/// A family of documents whose addresses have one form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ResourceTemplate {
+    /// The form of their addresses: RFC 6570 with simple variables only, such as `note:{id}`.
+    pub uri_template: String,
+    /// A short name: letters, digits, `.`, `-` and `_`.
+    pub name: String,
+    /// A short name for people. Default: the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What they are, for the agent.
+    pub description: String,
+    /// Their media type (RFC 6838), where all have the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+}
+
+/// Prepared messages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Prompt {
+    /// Lower-case letters, digits and underscores, a letter first.
+    pub name: String,
+    /// A short name for people. Default: the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is good for.
+    pub description: String,
+    /// What a person fills in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<PromptArgument>,
+}
+
+/// What a person fills in for a prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PromptArgument {
+    /// Letters, digits and underscores, a letter first.
+    pub name: String,
+    /// A short name for people. Default: the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is.
+    pub description: String,
+    /// Whether it has to be there.
+    #[serde(default)]
+    pub required: bool,
 }
 
 /// What one call may spend.

@@ -35,7 +35,7 @@ pub(super) fn success(reply: Reply) -> CallToolResult {
 
 /// A call without an answer. It carries no structure: clients hold that against the tool's output schema.
 pub(super) fn failure(failure: &Failure) -> CallToolResult {
-    let Failure { call_id, error, asked, usage, input_schema } = failure;
+    let Failure { call_id, error, asked, usage, input_schema, wants: _ } = failure;
     let mut text = format!("{}: {}", error.kind.code(), error.message);
     for Asked { sentence, .. } in asked {
         text.push_str("\n\n");
@@ -130,7 +130,14 @@ mod tests {
     }
 
     fn failed_and_asked(error: Error, input_schema: Option<JsonObject>, asked: Vec<Asked>) -> Value {
-        let refused = Failure { call_id: "c2".to_owned(), error, asked, usage: usage(), input_schema };
+        let refused = Failure {
+            call_id: "c2".to_owned(),
+            error,
+            asked,
+            usage: usage(),
+            input_schema,
+            wants: crate::client::Wants::Nothing,
+        };
         serde_json::to_value(failure(&refused)).unwrap()
     }
 

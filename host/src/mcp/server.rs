@@ -28,6 +28,7 @@ use super::reply;
 use super::tools::{InvalidCursor, Lists, ToolList};
 use crate::call::{CallRequest, Host};
 use crate::error::{Error, ErrorKind};
+use crate::policy::Identity;
 
 /// The handler. Cheap to clone; all clones of one door share its state.
 #[derive(Clone)]
@@ -71,14 +72,8 @@ impl Server {
         let unknown = ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None);
         let list = self.list()?;
         let Some(tool) = list.find(&request.name) else { return Err(unknown) };
-        let call = CallRequest {
-            principal: self.principal.to_owned(),
-            tool: tool.clone(),
-            arguments: request.arguments.unwrap_or_default(),
-            dry_run: false,
-            locale: None,
-            run: None,
-        };
+        let caller = Identity::stored(self.principal);
+        let call = CallRequest::new(caller, tool.clone(), request.arguments.unwrap_or_default());
         let _running = self.calls.token();
         let result = match self.host.call(call, cancel).await {
             Ok(reply) => reply::success(reply),

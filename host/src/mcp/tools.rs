@@ -265,6 +265,7 @@ mod tests {
                 capability: Arc::new(capability),
                 grants: grants.to_vec(),
                 approvals: Vec::new(),
+                restrictions: Vec::new(),
                 schemas: Arc::new(Vec::new()),
             };
             (name, Arc::new(entry))

@@ -4,13 +4,16 @@
 //! [`Granted`], that only this room makes and that the runtime, `egress` and `secrets` take.
 
 mod budget;
+mod caller;
 mod declared;
 mod grant;
 mod hosts;
 mod loops;
+mod restriction;
 mod wish;
 
 pub use budget::{BUDGET_CEILING, Budget, DEFAULT_BUDGET, memory_ceiling};
+pub use caller::{Authority, Identity};
 pub use declared::{OWN_CREDENTIALS, all_declared, asks, check_approval, check_grant, same_grant};
 pub use grant::{
     Approval, EntitiesGrant, Grant, Granted, HttpGrant, InvalidPlace, Place, SecretUse, decide, is_granted,
@@ -18,4 +21,5 @@ pub use grant::{
 pub use hosts::{HTTPS_PORT, HostPattern, InvalidPattern};
 pub(crate) use hosts::{canonical_port, is_dns_name};
 pub use loops::LoopsGrant;
+pub use restriction::{Confirm, Restriction};
 pub use wish::{Gift, Wish, authority};

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{Capability, CapabilityName, Digest};
 use crate::error::Result;
 use crate::manifest::Manifest;
-use crate::policy::{Approval, Grant};
+use crate::policy::{Approval, Grant, Restriction};
 use crate::store::{Install, Store};
 use crate::validate::ToolSchemas;
 
@@ -38,6 +38,8 @@ pub struct Entry {
     pub grants: Vec<Grant>,
     /// Where its secrets may go.
     pub approvals: Vec<Approval>,
+    /// What the installer asks beyond what the publisher asks.
+    pub restrictions: Vec<Restriction>,
     /// Compiled schemas, in the order of the manifest's tools. Shared by snapshots of one digest.
     pub schemas: Arc<Vec<ToolSchemas>>,
 }
@@ -81,13 +83,17 @@ impl Catalog {
 
 /// The entry of the same pin with the grants and approvals of now.
 fn renew(known: &Arc<Entry>, install: Install) -> Arc<Entry> {
-    if known.grants == install.grants && known.approvals == install.approvals {
+    if known.grants == install.grants
+        && known.approvals == install.approvals
+        && known.restrictions == install.restrictions
+    {
         return Arc::clone(known);
     }
     Arc::new(Entry {
         capability: Arc::clone(&known.capability),
         grants: install.grants,
         approvals: install.approvals,
+        restrictions: install.restrictions,
         schemas: Arc::clone(&known.schemas),
     })
 }
@@ -111,6 +117,7 @@ fn read(name: &CapabilityName, install: Install) -> Option<Entry> {
         }),
         grants: install.grants,
         approvals: install.approvals,
+        restrictions: install.restrictions,
     })
 }
 

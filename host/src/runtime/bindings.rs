@@ -1,12 +1,13 @@
 //! The contract in Rust: types and the typed export, generated from `wit/`.
 //!
-//! One module per version of the contract. The imports are linked by hand in `namespaces/`, because each
+//! One module per version of the contract. Each export is looked for by itself: all but `tools` are optional. The imports are linked by hand in `namespaces/`, because each
 //! host call has to be charged to the store it came from.
 
 wasmtime::component::bindgen!({
     path: "../wit",
-    world: "capability",
+    world: "capability-with-documents",
+    additional_derives: [PartialEq],
 });
 
-pub use exports::remit::capability::tools;
-pub use remit::capability::{entities, http, log, loops};
+pub use exports::remit::capability::{completions, prompts, resources, tools};
+pub use remit::capability::{ask, entities, http, listing, log, loops, progress};

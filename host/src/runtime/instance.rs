@@ -197,8 +197,8 @@ fn enter(
     call: &tools::ToolCall,
 ) -> wasmtime::Result<Result<tools::Reply, tools::Failure>> {
     // The guest's start function already runs here, under the same budget.
-    let instance = linked.instantiate(&mut *store)?;
-    instance.remit_capability_tools().call_call(store, call)
+    let instance = linked.instance.instantiate(&mut *store)?;
+    linked.tools.load(&mut *store, &instance)?.call_call(store, call)
 }
 
 fn stopped(stop: Stop) -> Error {

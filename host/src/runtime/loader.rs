@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::OnceCell;
 use tokio::task::block_in_place;
-use wasmtime::component::Component;
+use wasmtime::component::{Component, InstancePre};
 
-use super::bindings::CapabilityPre;
+use super::bindings::{completions, prompts, resources, tools};
 use super::cache::Sealed;
 use super::{CompiledCache, Compiler, Engine, State};
 use crate::error::{Error, ErrorKind, Result};
@@ -32,7 +32,13 @@ pub struct Loader {
 }
 
 /// Code with its imports linked, for one set of namespaces.
-pub(super) type Linked = CapabilityPre<State>;
+pub(super) struct Linked {
+    pub(super) instance: InstancePre<State>,
+    pub(super) tools: tools::GuestIndices,
+    pub(super) resources: Option<resources::GuestIndices>,
+    pub(super) prompts: Option<prompts::GuestIndices>,
+    pub(super) completions: Option<completions::GuestIndices>,
+}
 
 type Key = (Digest, BTreeSet<NamespaceName>);
 
@@ -88,10 +94,17 @@ impl Loader {
         let bytes = (bytes.end as usize).saturating_sub(bytes.start as usize);
         let pre =
             linker.instantiate_pre(&component).map_err(|error| self.unlinked(&component, granted, &error))?;
-        let linked = CapabilityPre::new(pre).map_err(|error| {
+        let tools = tools::GuestIndices::new(&pre).map_err(|error| {
             Error::new(ErrorKind::ComponentInvalid, "the component does not export the `tools` interface")
                 .detail(error)
         })?;
+        let linked = Linked {
+            tools,
+            resources: resources::GuestIndices::new(&pre).ok(),
+            prompts: prompts::GuestIndices::new(&pre).ok(),
+            completions: completions::GuestIndices::new(&pre).ok(),
+            instance: pre,
+        };
         Ok(Loaded { linked: Arc::new(linked), bytes })
     }
 

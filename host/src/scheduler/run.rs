@@ -19,6 +19,7 @@ use crate::call::{CallRequest, Failure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::Tool;
 use crate::policy;
+use crate::policy::Identity;
 use crate::registry::{Snapshot, ToolName};
 
 /// How often a run is started whose process dies each time.
@@ -206,12 +207,8 @@ fn is_stale(run: &Run, of: &Loop, now_ms: i64) -> bool {
 
 fn request(run: &Run, of: &Loop, tool: ToolName, arguments: serde_json::Map<String, Value>) -> CallRequest {
     CallRequest {
-        principal: of.principal(),
-        tool,
-        arguments,
-        dry_run: false,
-        locale: None,
         run: Some(run.id.clone()),
+        ..CallRequest::new(Identity::operator(of.principal()), tool, arguments)
     }
 }
 

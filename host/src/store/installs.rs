@@ -8,7 +8,7 @@ use semver::Version;
 use super::failure::damaged;
 use super::{Store, count, grants, presets, read_count, read_generation};
 use crate::error::{Error, ErrorKind, Result};
-use crate::policy::{Approval, Grant};
+use crate::policy::{Approval, Grant, Restriction};
 use crate::registry::{Capability, CapabilityName, Digest};
 
 /// One install as it is stored.
@@ -20,6 +20,7 @@ pub(crate) struct Install {
     pub(crate) manifest: Option<String>,
     pub(crate) grants: Vec<Grant>,
     pub(crate) approvals: Vec<Approval>,
+    pub(crate) restrictions: Vec<Restriction>,
 }
 
 /// All installs of one moment.
@@ -43,8 +44,9 @@ impl Store {
                 let installed_at = row.get(4)?;
                 let manifest = if knows(&name, &digest, installed_at) { None } else { Some(row.get(5)?) };
                 let size = read_count(row, 3)?;
-                let (grants, approvals) = (Vec::new(), Vec::new());
-                by_name.insert(name, Install { digest, size, installed_at, manifest, grants, approvals });
+                let (grants, approvals, restrictions) = (Vec::new(), Vec::new(), Vec::new());
+                let install = Install { digest, size, installed_at, manifest, grants, approvals, restrictions };
+                by_name.insert(name, install);
             }
             grants::read_into(connection, &mut by_name)?;
             Ok(Installs { generation: read_generation(connection)?, by_name })

@@ -5,6 +5,7 @@ use std::time::Instant;
 use remit::app::App;
 use remit::call::{CallRequest, Host};
 use remit::config::Config;
+use remit::policy::Identity;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Effort, figure, home, median};
@@ -47,14 +48,8 @@ pub(crate) fn measure(effort: Effort) {
 }
 
 async fn call(host: &Host) {
-    let request = CallRequest {
-        principal: "bench".to_owned(),
-        tool: "remit/text.echo".parse().expect("a name"),
-        arguments: serde_json::from_str(ARGUMENTS).expect("an object"),
-        dry_run: false,
-        locale: None,
-        run: None,
-    };
+    let (tool, arguments) = ("remit/text.echo".parse().expect("a name"), serde_json::from_str(ARGUMENTS));
+    let request = CallRequest::new(Identity::operator("bench"), tool, arguments.expect("an object"));
     let reply = host.call(request, CancellationToken::new()).await;
     assert!(reply.is_ok(), "{reply:?}");
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 use remit::app::App;
 use remit::call::{CallRequest, Host};
 use remit::config::Config;
+use remit::policy::Identity;
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -74,14 +75,9 @@ pub(crate) fn measure(effort: Effort) {
 
 /// Calls a tool of the guest and gives the microseconds it took.
 async fn call(host: &Host, tool: &str, arguments: &Value) -> f64 {
-    let request = CallRequest {
-        principal: "bench".to_owned(),
-        tool: format!("test/keeper.{tool}").parse().expect("a name"),
-        arguments: arguments.as_object().cloned().expect("an object"),
-        dry_run: false,
-        locale: None,
-        run: None,
-    };
+    let tool = format!("test/keeper.{tool}").parse().expect("a name");
+    let arguments = arguments.as_object().cloned().expect("an object");
+    let request = CallRequest::new(Identity::operator("bench"), tool, arguments);
     let begun = Instant::now();
     let reply = host.call(request, CancellationToken::new()).await;
     let took = begun.elapsed().as_secs_f64() * 1e6;

@@ -42,6 +42,7 @@ fn snapshot(grants: &[Option<&str>]) -> Snapshot {
         }),
         grants: grants.iter().map(|entry| Grant { namespace, entry: entry.map(str::to_owned) }).collect(),
         approvals: Vec::new(),
+        restrictions: Vec::new(),
     };
     // The loops of agents belong to another one, which has its grant.
     let official = crate::scheduler::official();
