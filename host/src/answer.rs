@@ -2,6 +2,8 @@
 //!
 //! What a guest returns is untrusted text. Nothing of it is kept that does not pass here.
 
+pub(crate) mod documents;
+
 use serde_json::Value;
 
 use crate::asks::Asked;

@@ -3,13 +3,19 @@
 //! Everything that calls a tool comes through [`Host::call`]: MCP, the command line, the scheduler, later
 //! programs. Each step takes what the one before it returned, so that none can be left out.
 
+mod visit;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Map, Value};
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{self, Answer};
+pub use self::visit::{Draft, Subject, Visit};
+pub use crate::answer::documents::{Document, Message, Prompt, Proposals, Role};
 pub use crate::answer::{Content, Contents, Plan, Reply};
 use crate::asks::{self, Asked, Asker, Asks, Need};
 use crate::audit::{Audit, CallEnd, CallStart, OpenRecord, RequestRecord, Usage};
@@ -21,6 +27,7 @@ use crate::egress::{Egress, Ledger};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{NamespaceName, Runtime as Kind, Tool};
 use crate::namespaces::loops::{Loops, Maker};
+pub use crate::namespaces::listing::Updated;
 use crate::namespaces::{Access, entities::Entities, http::Http, log::Log};
 use crate::policy::{self, Granted, Identity};
 use crate::registry::{Capability, Catalog, Entry, Snapshot, ToolName};
@@ -49,6 +56,7 @@ pub(crate) struct Rooms {
     pub(crate) store: Arc<Store>,
     pub(crate) entities: EntitiesConfig,
     pub(crate) changes: tokio::sync::watch::Receiver<u64>,
+    pub(crate) updates: broadcast::Sender<Updated>,
 }
 
 /// A request for one call.
@@ -137,6 +145,47 @@ impl Host {
         finish(record, answer, trail, asked, begun, request.run)
             .await
             .map_err(|failure| Failure { input_schema, ..failure })
+    }
+
+    /// Reads the documents at an address that the capability declares, or that one of its templates describes.
+    pub async fn read(
+        &self,
+        visit: Visit,
+        uri: &str,
+        cancel: CancellationToken,
+    ) -> Result<Vec<Document>, Failure> {
+        let _ = (visit, uri, cancel);
+        Err(Failure::before_record(Error::internal("not yet")))
+    }
+
+    /// Makes the prompt of a name.
+    pub async fn prompt(
+        &self,
+        visit: Visit,
+        name: &str,
+        arguments: BTreeMap<String, String>,
+        cancel: CancellationToken,
+    ) -> Result<Prompt, Failure> {
+        let _ = (visit, name, arguments, cancel);
+        Err(Failure::before_record(Error::internal("not yet")))
+    }
+
+    /// Proposes values for what a person is typing. A capability that does not export `completions` proposes
+    /// nothing.
+    pub async fn complete(
+        &self,
+        visit: Visit,
+        draft: Draft,
+        cancel: CancellationToken,
+    ) -> Result<Proposals, Failure> {
+        let _ = (visit, draft, cancel);
+        Err(Failure::before_record(Error::internal("not yet")))
+    }
+
+    /// Hears of documents that changed, from capabilities that ran in this process.
+    #[must_use]
+    pub fn updates(&self) -> broadcast::Receiver<Updated> {
+        self.rooms.updates.subscribe()
     }
 
     /// What is installed and granted now; read fresh, cheap when nothing changed.

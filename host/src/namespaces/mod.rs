@@ -5,6 +5,7 @@
 
 pub mod entities;
 pub mod http;
+pub mod listing;
 pub mod log;
 pub mod loops;
 
