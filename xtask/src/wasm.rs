@@ -18,6 +18,7 @@ const SOURCES: &[&str] = &[
     "plugins/github",
     "plugins/notes",
     "plugins/digest",
+    "tests/fixtures/conformance",
     "tests/fixtures/echo",
     "tests/fixtures/keeper",
     "tests/fixtures/planner",
