@@ -22,13 +22,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{NamespaceName, Runtime as Kind, Tool};
 use crate::namespaces::loops::{Loops, Maker};
 use crate::namespaces::{Access, entities::Entities, http::Http, log::Log};
-use crate::policy::{self, Granted, Identity};
+use crate::policy::{self, Authority, Caller, Directory, Granted, Identity, Permitted};
 use crate::registry::{Capability, Catalog, Entry, Snapshot, ToolName};
 use crate::runtime::{Finished, GuestCall, Lease, Runtime, tools};
 use crate::scheduler::{self, Loop, Origin, Run};
 use crate::secrets::{Redactor, Vault};
+use crate::shares::Shares;
 use crate::standing::Standings;
 use crate::store::Store;
+use crate::tokens::Tokens;
 use crate::validate::{Mismatch, ToolSchemas};
 
 /// The agents' door. Cheap to clone; it can call and look, never install, grant or approve.
@@ -41,6 +43,8 @@ pub struct Host {
 pub(crate) struct Rooms {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) standings: Arc<Standings>,
+    pub(crate) tokens: Tokens,
+    pub(crate) shares: Arc<Shares>,
     pub(crate) asks: Asks,
     pub(crate) audit: Audit,
     pub(crate) runtime: Runtime,
@@ -106,6 +110,17 @@ impl CallRequest {
     }
 }
 
+impl CallRequest {
+    /// Whether a tool exists for who calls: for agents, what is not published does not. A loop calls whatever its
+    /// maker could set it to.
+    fn may_know(&self, entry: &Entry, position: usize) -> bool {
+        let tool = &entry.capability.manifest.tools[position];
+        self.run.is_some()
+            || self.caller.authority == Authority::Operator
+            || policy::is_published(tool, &entry.restrictions)
+    }
+}
+
 impl Host {
     pub(crate) fn new(rooms: Rooms) -> Self {
         Self { rooms: Arc::new(rooms) }
@@ -114,7 +129,7 @@ impl Host {
     /// Calls one tool. Cancelling, or dropping the future, stops the guest.
     pub async fn call(&self, request: CallRequest, cancel: CancellationToken) -> Result<Reply, Failure> {
         let begun = clock::monotonic();
-        let found = self.find(&request.tool);
+        let found = self.find(&request);
         let record = match self.rooms.audit.begin(start(&request, found.as_ref().ok())).await {
             Ok(record) => record,
             Err(error) => return Err(Failure::before_record(error)),
@@ -142,6 +157,11 @@ impl Host {
     /// What is installed and granted now; read fresh, cheap when nothing changed.
     pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
         self.rooms.catalog.current()
+    }
+
+    /// Whose bearer token this is now, by what is stored.
+    pub fn whose(&self, token: &[u8]) -> Result<Option<Identity>> {
+        self.rooms.tokens.whose(token)
     }
 
     /// Whether agents have an inbox: the capability by which they work on it is installed, and granted.
@@ -174,7 +194,9 @@ impl Host {
         cancel: &CancellationToken,
         trail: &mut Trail,
     ) -> Result<Answer> {
-        let granted = self.rooms.standings.of(&found.entry);
+        let _place = self.rooms.shares.enter(&request.caller)?;
+        let permitted = found.permit(&request.caller)?;
+        let granted = self.rooms.standings.begin(&permitted, &found.entry);
         let input = valid_input(&request.arguments, found.schemas())?;
         let lease = Lease { deadline: begun + granted.budget().time, cancel: cancel.child_token() };
         let http = Http::new(self.rooms.egress.clone(), &self.rooms.vault, self.rooms.standings.clone(), &granted);
@@ -235,19 +257,21 @@ impl Host {
                 Kind::Builtin => Origin::Agent,
                 _ => Origin::Capability,
             },
-            owner: request.caller.principal.clone(),
+            owner: request.caller.owner(),
             grant: granted.loops(),
         };
         Loops::new(self.rooms.store.clone(), self.rooms.catalog.clone(), maker, access, request.run.clone())
     }
 
-    fn find(&self, name: &ToolName) -> Result<Found> {
-        let snapshot = self.snapshot()?;
+    fn find(&self, request: &CallRequest) -> Result<Found> {
+        let (name, snapshot) = (&request.tool, self.snapshot()?);
         let entry = snapshot.entries.get(&name.capability);
         let position =
             entry.and_then(|entry| entry.capability.manifest.tools.iter().position(|tool| tool.name == name.tool));
         match (entry, position) {
-            (Some(entry), Some(position)) => Ok(Found { entry: entry.clone(), position }),
+            (Some(entry), Some(position)) if request.may_know(entry, position) => {
+                Ok(Found { entry: entry.clone(), position, directory: snapshot.directory.clone() })
+            }
             _ => Err(unknown(name, entry)),
         }
     }
@@ -257,9 +281,16 @@ impl Host {
 struct Found {
     entry: Arc<Entry>,
     position: usize,
+    /// Who is who at the moment when it was found.
+    directory: Arc<Directory>,
 }
 
 impl Found {
+    /// Whether this caller may call it.
+    fn permit(&self, caller: &Identity) -> Result<Permitted> {
+        policy::may_call(&Caller::of(caller, &self.directory), self.tool(), &self.entry.restrictions)
+    }
+
     fn tool(&self) -> &Tool {
         &self.entry.capability.manifest.tools[self.position]
     }

@@ -16,7 +16,7 @@ mod tools;
 use std::collections::BTreeSet;
 
 pub(crate) use names::MAX_NAME;
-pub use names::{check_entity, check_name};
+pub use names::{check_entity, check_name, check_permission};
 pub use text::visible;
 
 use super::{Limits, Manifest};
