@@ -9,6 +9,7 @@ mod body;
 mod names;
 mod rate;
 mod sessions;
+mod watch;
 
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;

@@ -15,6 +15,7 @@ use axum::response::{IntoResponse as _, Response};
 use ring::hmac;
 use ring::rand::SystemRandom;
 
+use super::watch::until_unknown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{HTTP, Identity};
 
@@ -121,8 +122,16 @@ impl std::fmt::Debug for Token {
 pub(super) async fn check(State(known): State<Known>, mut request: Request, next: Next) -> Response {
     match known.identity(request.headers()) {
         Ok(Some(identity)) => {
-            request.extensions_mut().insert(identity);
-            next.run(request).await
+            let mut shown = HeaderMap::new();
+            for field in request.headers().get_all(AUTHORIZATION) {
+                shown.append(AUTHORIZATION, field.clone());
+            }
+            request.extensions_mut().insert(identity.clone());
+            let response = next.run(request).await;
+            until_unknown(
+                response,
+                move || matches!(known.identity(&shown), Ok(Some(now)) if now.principal == identity.principal),
+            )
         }
         Ok(None) => {
             // RFC 6750: the error is named only to who showed a token.

@@ -267,7 +267,17 @@ async fn a_session_is_of_one_principal_and_ends_for_it_with_its_token() {
     assert_eq!(door.post(&[ada, bob, &session], &list).await.status, 401);
     assert_eq!(door.post(&[ada, &session], &list).await.status, 200, "nobody else could end it");
 
+    // A stream of news ends with the token, too.
+    let mut news = TcpStream::connect(door.address).await.unwrap();
+    let open = request("GET", &[ada, &session, "Accept: text/event-stream"], "");
+    news.write_all(open.as_bytes()).await.unwrap();
+    let mut first = [0; 15];
+    news.read_exact(&mut first).await.unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200 OK");
     stored.lock().unwrap().retain(|name| *name != "ada");
+    let mut rest = Vec::new();
+    news.read_to_end(&mut rest).await.unwrap();
+    assert!(rest.ends_with(b"0\r\n\r\n"), "{}", String::from_utf8_lossy(&rest));
     assert_eq!(door.post(&[ada, &session], &list).await.status, 401);
     assert_eq!(door.send(&request("GET", &[ada, &session], "")).await.status, 401);
     assert_eq!(door.post(&[bob, &session], &list).await.status, 404);
