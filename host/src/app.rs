@@ -17,8 +17,10 @@ use crate::registry::{Artifacts, Catalog, Digest};
 use crate::runtime::{Admission, CompiledCache, Compiler, Engine, Loader, Runtime};
 use crate::scheduler::{Deliverer, Scheduler, Way};
 use crate::secrets::{Connections, Vault, sealing_key};
+use crate::shares::Shares;
 use crate::standing::Standings;
 use crate::store::Store;
+use crate::tokens::Tokens;
 
 /// How often a server looks whether another process changed something, to announce it. Calls do not depend on
 /// it: each looks for itself.
@@ -127,6 +129,8 @@ impl App {
         let host = Host::new(Rooms {
             catalog: self.catalog.clone(),
             standings: self.standings.clone(),
+            tokens: Tokens::new(self.store.clone(), self.catalog.clone(), self.clock.clone()),
+            shares: Arc::new(Shares::new(self.config.principals)),
             asks: Asks::new(self.store.clone()),
             audit: Audit::new(self.store.clone(), self.clock.clone()),
             runtime: Runtime::new(engine, loader, Admission::new(self.config.runtime))?,

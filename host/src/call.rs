@@ -41,8 +41,10 @@ use crate::registry::{Catalog, Snapshot, ToolName};
 use crate::runtime::{GuestCall, Lease, Outcome, Runtime, Said, tools};
 use crate::scheduler::{self, Loop, Origin, Run};
 use crate::secrets::Vault;
+use crate::shares::Shares;
 use crate::standing::Standings;
 use crate::store::Store;
+use crate::tokens::Tokens;
 
 /// The agents' door. Cheap to clone; it can call and look, never install, grant or approve.
 #[derive(Clone)]
@@ -54,6 +56,8 @@ pub struct Host {
 pub(crate) struct Rooms {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) standings: Arc<Standings>,
+    pub(crate) tokens: Tokens,
+    pub(crate) shares: Arc<Shares>,
     pub(crate) asks: Asks,
     pub(crate) audit: Audit,
     pub(crate) runtime: Runtime,
@@ -188,6 +192,11 @@ impl Host {
         self.rooms.catalog.current()
     }
 
+    /// Whose bearer token this is now, by what is stored.
+    pub fn whose(&self, token: &[u8]) -> Result<Option<Identity>> {
+        self.rooms.tokens.whose(token)
+    }
+
     /// Whether agents have an inbox: the capability by which they work on it is installed, and granted.
     pub fn has_inbox(&self) -> Result<bool> {
         let snapshot = self.snapshot()?;
@@ -244,7 +253,9 @@ impl Host {
         cancel: &CancellationToken,
         trail: &mut Trail,
     ) -> Result<Answer> {
-        let granted = self.rooms.standings.of(&found.entry);
+        let _place = self.rooms.shares.enter(&request.caller)?;
+        let permitted = found.permit(&request.caller)?;
+        let granted = self.rooms.standings.begin(&permitted, &found.entry);
         let operation = request.operation(found, call_id)?;
         let lease = Lease { deadline: begun + granted.budget().time, cancel: cancel.child_token() };
         let services = self.services(request, found, &granted, call_id);
@@ -311,7 +322,7 @@ impl Host {
                 Kind::Builtin => Origin::Agent,
                 _ => Origin::Capability,
             },
-            owner: request.caller.principal.clone(),
+            owner: request.caller.owner(),
             grant: granted.loops(),
         };
         Loops::new(self.rooms.store.clone(), self.rooms.catalog.clone(), maker, access, request.run.clone())

@@ -40,8 +40,10 @@ pub struct Config {
     pub loops: LoopsConfig,
     /// What each capability may keep.
     pub entities: EntitiesConfig,
-    /// The HTTP door.
+    /// The agents' doors.
     pub serve: ServeConfig,
+    /// How much of this host each principal may take.
+    pub principals: PrincipalsConfig,
     /// How secrets are kept.
     pub secrets: SecretsConfig,
     /// Exceptions for one capability, by `publisher/slug`.
@@ -200,10 +202,12 @@ impl Default for EntitiesConfig {
     }
 }
 
-/// The HTTP door.
+/// The agents' doors.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ServeConfig {
+    /// The principal that a client on standard input and output is. Without it: `stdio`.
+    pub principal: Option<String>,
     /// `Host` values that are answered besides loopback names.
     pub hosts: Vec<String>,
     /// `Origin` values that are answered besides loopback ones.
@@ -219,12 +223,32 @@ pub struct ServeConfig {
 impl Default for ServeConfig {
     fn default() -> Self {
         Self {
+            principal: None,
             hosts: Vec::new(),
             origins: Vec::new(),
             sessions: 256,
             requests_per_second: 10_000,
             body_bytes: 4 * 1024 * 1024,
         }
+    }
+}
+
+/// How much of this host each principal may take: agents, not the person at the command line and not schedules.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct PrincipalsConfig {
+    /// Calls at once; more are refused with `host/busy`. Below `runtime.calls`, so that one principal leaves room for
+    /// others.
+    pub calls: usize,
+    /// Calls in a minute; more are refused with `host/busy`.
+    pub calls_per_minute: u32,
+    /// Sessions of legacy clients at once.
+    pub sessions: usize,
+}
+
+impl Default for PrincipalsConfig {
+    fn default() -> Self {
+        Self { calls: 32, calls_per_minute: 60_000, sessions: 128 }
     }
 }
 

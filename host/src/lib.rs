@@ -12,6 +12,8 @@
 //! | [`manifest`] | what a capability asks for, and whether it may ask so |
 //! | [`registry`] | which bytes a name means |
 //! | [`policy`] | what a call may do |
+//! | [`tokens`] | whose bearer token one is |
+//! | [`shares`] | how much of this host one principal may take |
 //! | [`standing`] | what a capability may do at this moment |
 //! | [`validate`] | whether a value fits a schema |
 //! | [`runtime`] | how a guest runs, and when it stops |
@@ -50,6 +52,8 @@ pub mod registry;
 pub mod runtime;
 pub mod scheduler;
 pub mod secrets;
+mod shares;
 mod standing;
 pub mod store;
+pub mod tokens;
 pub mod validate;

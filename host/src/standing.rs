@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
-use crate::policy::{self, Granted};
+use crate::policy::{self, Granted, Permitted};
 use crate::registry::{Capability, Catalog, Entry};
 
 /// Where it is asked what a capability may do.
@@ -26,9 +26,13 @@ impl Standings {
         Self { catalog, config, clock }
     }
 
-    /// What a capability may do that was just found.
+    /// What a capability may do in a call that was permitted.
     #[must_use]
-    pub fn of(&self, entry: &Entry) -> Granted {
+    pub fn begin(&self, _permitted: &Permitted, entry: &Entry) -> Granted {
+        self.of(entry)
+    }
+
+    fn of(&self, entry: &Entry) -> Granted {
         let Entry { capability, grants, approvals, .. } = entry;
         policy::decide(capability, grants, approvals, self.clock.now_ms(), &self.config)
     }

@@ -110,7 +110,7 @@ fn files_that_are_no_capability_are_refused_and_leave_nothing() {
         ),
         ("no-tools", with(&|manifest| manifest["tools"] = json!([])), "manifest/invalid"),
         ("entities", with(&|manifest| manifest["uses"] = json!(["entities"])), "manifest/invalid"),
-        ("a-role", with(&|manifest| manifest["tools"][0]["requiredRole"] = json!("admin")), "manifest/invalid"),
+        ("a-role", with(&|manifest| manifest["tools"][0]["requiredRole"] = json!("Admin!")), "manifest/invalid"),
     ];
     let mut wrong = Vec::new();
     for (name, bytes, expected) in cases {

@@ -4,7 +4,7 @@
 //! must be exactly what came: `| ` stdout, `! ` stderr, `= ` an exit code that is not 0. All other lines are
 //! for the reader. `<<< 'text'` at the end of a command is its stdin; without it, stdin is empty.
 //! `$ write FILE 'text'` makes a file; `NAME.wasm` is a capability that was built before. `BLESS=1` writes what
-//! came into the file. Digests, times and sizes are masked, since they differ from one day to the next.
+//! came into the file. In a command, `[ID]` and `[token-id]` are the last ones that came. Digests, times and sizes are masked, since they differ from one day to the next.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -24,12 +24,15 @@ const MASKS: &[(&str, &str)] = &[
     ("dddd-dd-dd dd:dd:dd", "[time]"),
     ("dddd-dd-ddTdd:dd:dd.dddZ", "[time]"),
     (APPROVAL_ID, "[ID]"),
+    (TOKEN_ID, "[token-id]"),
+    ("rmt_@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@", "[token]"),
     ("01@@@@@@@@@@@@@@@@@@@@@@@@", "[call]"),
     ("ddd.d KiB", "[size]"),
     ("dd.d KiB", "[size]"),
 ];
 
 const APPROVAL_ID: &str = "####-####";
+const TOKEN_ID: &str = "tok-@@@@@@@@";
 
 #[test]
 fn sessions_are_as_written() {
@@ -58,7 +61,7 @@ fn sessions_are_as_written() {
 fn replay(session: &str) -> String {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let mut came = String::new();
-    let mut id = String::new();
+    let (mut id, mut token_id) = (String::new(), String::new());
     for line in session.lines() {
         if !(line.starts_with("| ")
             || line.starts_with("! ")
@@ -70,8 +73,10 @@ fn replay(session: &str) -> String {
             came.push('\n');
         }
         if let Some(command) = line.strip_prefix("$ ") {
-            let raw = run(&words(&command.replace("[ID]", &id)), scratch.path());
-            id = approval_id(&raw).unwrap_or(id);
+            let command = command.replace("[ID]", &id).replace("[token-id]", &token_id);
+            let raw = run(&words(&command), scratch.path());
+            id = last_of(APPROVAL_ID, &raw).unwrap_or(id);
+            token_id = last_of(TOKEN_ID, &raw).unwrap_or(token_id);
             for line in raw.lines() {
                 came.push_str(masked(line).trim_end());
                 came.push('\n');
@@ -171,10 +176,10 @@ fn fits(text: &str, pattern: &str) -> bool {
         })
 }
 
-/// The last approval id in an output.
-fn approval_id(output: &str) -> Option<String> {
+/// The last part of an output that looks like this.
+fn last_of(pattern: &str, output: &str) -> Option<String> {
     let mut starts = output.char_indices().map(|(at, _)| &output[at..]);
-    starts.rfind(|text| fits(text, APPROVAL_ID)).map(|text| text[..APPROVAL_ID.len()].to_owned())
+    starts.rfind(|text| fits(text, pattern)).map(|text| text[..pattern.len()].to_owned())
 }
 
 fn mask(line: &str, pattern: &str, name: &str) -> String {

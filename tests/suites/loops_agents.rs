@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use remit::admin::Allowance;
 use remit::call::{CallRequest, Failure, Reply};
 use remit::clock::Clock;
 use remit::error::ErrorKind;
@@ -46,6 +47,9 @@ impl Scene {
         let scheduler = home.threads.block_on(async { home.app.scheduler() }).expect("schedules");
         let scene = Self { home, clock, scheduler };
         let admin = scene.home.app.admin();
+        for principal in ["test", "one", "two"] {
+            admin.add_principal(principal, Allowance::default(), None).expect("a principal");
+        }
         let offer = admin.offer_builtin(&official()).expect("in order").expect("there is one");
         admin.install(offer, grants).expect("installed");
         scene

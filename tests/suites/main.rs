@@ -26,6 +26,7 @@ mod mcp_stdio;
 mod notes;
 mod oauth;
 mod path;
+mod principals;
 mod processes;
 mod python;
 mod rotation;

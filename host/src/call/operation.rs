@@ -15,7 +15,7 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Prompt, Template, Tool, visible};
 use crate::namespaces::Access;
-use crate::policy::Identity;
+use crate::policy::{self, Authority, Caller, Directory, Identity, Permitted};
 use crate::registry::{CapabilityName, Entry, Snapshot, ToolName};
 use crate::runtime::{self, Outcome, Said, completions, prompts, tools};
 use crate::secrets::Redactor;
@@ -54,6 +54,8 @@ pub(super) enum Operation {
 pub(super) struct Found {
     pub(super) entry: Arc<Entry>,
     target: Target,
+    /// Who is who at the moment when it was found.
+    directory: Arc<Directory>,
 }
 
 /// Which item of the manifest it is. Tools, prompts by their position.
@@ -93,10 +95,23 @@ impl Request {
             Operation::Prompt { name, .. } => find_prompt(entry, name).map(Target::Prompt),
             Operation::Complete(draft) => find_subject(entry, &draft.subject),
         };
-        match found {
-            Some(target) => Ok(Found { entry: entry.clone(), target }),
+        match found.filter(|target| self.may_know(entry, target)) {
+            Some(target) => Ok(Found { entry: entry.clone(), target, directory: snapshot.directory.clone() }),
             None => Err(self.unknown().hint(format!("remit show {} lists what it has", self.capability))),
         }
+    }
+
+    /// Whether what is asked for exists for who asks: for agents, what is not published does not. A loop calls
+    /// whatever its maker could set it to.
+    fn may_know(&self, entry: &Entry, target: &Target) -> bool {
+        let restrictions = &entry.restrictions;
+        let is_published = match target {
+            Target::Tool(position) => {
+                policy::is_published(&entry.capability.manifest.tools[*position], restrictions)
+            }
+            Target::Document(_) | Target::Prompt(_) | Target::Draft(_) => policy::is_shown(restrictions),
+        };
+        self.run.is_some() || self.caller.authority == Authority::Operator || is_published
     }
 
     /// What it may change of what is kept: what its tool is declared to do, and nothing in a dry run.
@@ -196,6 +211,15 @@ impl Subject {
 }
 
 impl Found {
+    /// Whether this caller may ask for it.
+    pub(super) fn permit(&self, caller: &Identity) -> Result<Permitted> {
+        let (caller, restrictions) = (Caller::of(caller, &self.directory), &self.entry.restrictions);
+        match self.tool() {
+            Some(tool) => policy::may_call(&caller, tool, restrictions),
+            None => policy::may_use(&caller, restrictions),
+        }
+    }
+
     /// The tool that is called, if it is one.
     pub(super) fn tool(&self) -> Option<&Tool> {
         match self.target {

@@ -13,7 +13,7 @@ use super::{Context, figures, spent};
 use crate::asks::{self, Asked};
 use crate::call::{CallRequest, Content, Contents, Failure, Host, Reply};
 use crate::error::{Error, ErrorKind, Result};
-use crate::policy::Identity;
+use crate::policy::{Identity, OPERATOR};
 use crate::registry::ToolName;
 
 /// As much input as an agent could send; the schema check of the call is stricter.
@@ -28,7 +28,8 @@ Examples:
   remit call acme/weather.get_forecast '{\"place\":\"Oslo\"}'
   remit call acme/weather.get_forecast @input.json --usage
   jq -n '{place:\"Oslo\"}' | remit call acme/weather.get_forecast -
-  remit call acme/weather.add_place '{\"place\":\"Oslo\"}' --dry-run")]
+  remit call acme/weather.add_place '{\"place\":\"Oslo\"}' --dry-run
+  remit call acme/weather.add_place '{\"place\":\"Oslo\"}' --as laptop")]
 pub(super) struct CallArgs {
     /// `publisher/slug.tool`
     tool: ToolName,
@@ -41,14 +42,20 @@ pub(super) struct CallArgs {
     /// Change nothing: requests and changes of documents are shown, not sent or made
     #[arg(long)]
     dry_run: bool,
+    /// Call as this principal, with what it may do, and nothing of yours
+    #[arg(long = "as", value_name = "NAME")]
+    principal: Option<String>,
 }
 
 /// Runs it.
 pub(super) fn run(args: CallArgs, context: &Context) -> Result<()> {
     let arguments = read_object(&args.input)?;
-    let plain = CallRequest::new(Identity::operator("cli"), args.tool, arguments);
-    let request = CallRequest { dry_run: args.dry_run, ..plain };
     let app = context.open()?;
+    let caller = match &args.principal {
+        Some(name) => super::principal::known(&app, name)?,
+        None => Identity::operator(OPERATOR),
+    };
+    let request = CallRequest { dry_run: args.dry_run, ..CallRequest::new(caller, args.tool, arguments) };
     let result = super::on_threads(async { Ok(call(&app.host()?, request).await) });
     app.shutdown();
     match result? {

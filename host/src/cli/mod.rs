@@ -17,6 +17,7 @@ mod disapprove;
 mod doctor;
 mod entities;
 mod figures;
+mod flag;
 mod grant;
 mod guard;
 mod inspect;
@@ -28,10 +29,12 @@ mod missing;
 mod mistake;
 mod new;
 pub mod output;
+mod principal;
 mod prompt;
 pub mod reference;
 mod report;
 mod revoke;
+mod role;
 mod secret;
 mod serve;
 mod show;
@@ -115,6 +118,9 @@ enum Command {
     Entities(entities::EntitiesArgs),
     Call(call::CallArgs),
     Serve(serve::ServeArgs),
+    Principal(principal::PrincipalArgs),
+    Role(role::RoleArgs),
+    Flag(flag::FlagArgs),
     Loops(loops::LoopsArgs),
     Audit(audit::AuditArgs),
     Backup(backup::BackupArgs),
@@ -208,6 +214,9 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Entities(args) => entities::run(args, context),
         Command::Call(args) => call::run(args, context),
         Command::Serve(args) => serve::run(args, context),
+        Command::Principal(args) => principal::run(args, context),
+        Command::Role(args) => role::run(args, context),
+        Command::Flag(args) => flag::run(args, context),
         Command::Loops(args) => loops::run(args, context),
         Command::Audit(args) => audit::run(args, context),
         Command::Backup(args) => backup::back_up(args, context),

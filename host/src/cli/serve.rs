@@ -9,11 +9,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::Output;
 use super::token::{self, Origin};
-use super::{Context, on_threads};
+use super::{Context, on_threads, principal};
 use crate::call::Host;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::mcp::{self, Auth, HttpOptions, Token};
+use crate::policy::{HTTP, Identity, STDIO};
 
 /// Serve agents over MCP
 ///
@@ -23,6 +24,7 @@ use crate::mcp::{self, Auth, HttpOptions, Token};
 #[command(after_help = "\
 Examples:
   remit serve                                  for a client that starts this program
+  remit serve --principal laptop               for one with roles and permissions of its own
   remit serve --http 127.0.0.1:7070
   remit serve --http 127.0.0.1:7070 --no-token
   remit serve --http 0.0.0.0:7070 --token-file /run/secrets/remit-token")]
@@ -36,6 +38,9 @@ pub(super) struct ServeArgs {
     /// Answer without a token; at loopback addresses only
     #[arg(long, requires = "http")]
     no_token: bool,
+    /// Who the client on stdin and stdout is [default: `principal` in `remit.toml`, or `stdio`]
+    #[arg(long, value_name = "NAME", conflicts_with = "http")]
+    principal: Option<String>,
 }
 
 /// Runs it.
@@ -44,10 +49,13 @@ pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
     let home = context.home()?;
     let config = Config::load(&home)?;
     let app = context.open()?;
+    let on_stdio = args.principal.as_deref().or(config.serve.principal.as_deref()).unwrap_or(STDIO);
+    // Over HTTP each request says for itself who makes it.
+    let caller = principal::known(&app, if args.http.is_some() { HTTP } else { on_stdio })?;
     let result = on_threads(async {
         let host = app.host()?;
         let schedules = app.scheduler()?.start()?;
-        let served = serve(&args, &home, config, host, context.output).await;
+        let served = serve(&args, &home, config, host, caller, context.output).await;
         schedules.stop().await;
         served
     });
@@ -56,8 +64,15 @@ pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
 }
 
 /// Serves by the door that was asked for, until it closes.
-async fn serve(args: &ServeArgs, home: &Path, config: Config, host: Host, output: Output) -> Result<()> {
-    let Some(address) = args.http else { return mcp::serve_stdio(host).await };
+async fn serve(
+    args: &ServeArgs,
+    home: &Path,
+    config: Config,
+    host: Host,
+    caller: Identity,
+    output: Output,
+) -> Result<()> {
+    let Some(address) = args.http else { return mcp::serve_stdio(host, caller).await };
     let auth = authentication(args, home, output)?;
     let shutdown = CancellationToken::new();
     stop_on_signal(shutdown.clone())?;
@@ -67,7 +82,8 @@ async fn serve(args: &ServeArgs, home: &Path, config: Config, host: Host, output
             output.aside(&format!("listening on http://{address}/mcp"));
         }
     };
-    let options = HttpOptions { address, auth, config: config.serve, ready, shutdown };
+    let sessions_per_principal = config.principals.sessions;
+    let options = HttpOptions { address, auth, config: config.serve, sessions_per_principal, ready, shutdown };
     tokio::join!(mcp::serve_http(host, options), announce).0
 }
 

@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{Config, DeliverConfig, HttpExceptions, Limits};
 use crate::error::{Error, ErrorKind};
+use crate::manifest::check_name;
 use crate::registry::CapabilityName;
 
 /// No WebAssembly memory with 32-bit addresses is larger.
@@ -129,6 +130,7 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
     let http = &config.http;
     let entities = &config.entities;
     let serve = &config.serve;
+    let principals = &config.principals;
     let loops = &config.loops;
     let numbers: &[(&str, &str, u64, RangeInclusive<u64>)] = &[
         ("runtime", "calls", runtime.calls as u64, CALLS),
@@ -156,6 +158,9 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
         ("serve", "sessions", serve.sessions as u64, SOME),
         ("serve", "requests-per-second", serve.requests_per_second.into(), SOME),
         ("serve", "body-bytes", serve.body_bytes as u64, BODY_BYTES),
+        ("principals", "calls", principals.calls as u64, CALLS),
+        ("principals", "calls-per-minute", principals.calls_per_minute.into(), SOME),
+        ("principals", "sessions", principals.sessions as u64, SOME),
         ("secrets", "overlap-hours", config.secrets.overlap_hours.into(), OVERLAP_HOURS),
     ];
     for (section, key, value, range) in numbers {
@@ -170,6 +175,12 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
             return Err(InvalidValue::new(&["serve", "origins"], format!("`{origin}` is no origin"))
                 .hint("for example \"https://app.example.com\""));
         }
+    }
+    if let Some(name) = &serve.principal
+        && let Some(problem) = check_name(name)
+    {
+        let message = format!("`{name}` is no principal's name: {problem}");
+        return Err(InvalidValue::new(&["serve", "principal"], message));
     }
     deliver(&loops.deliver)?;
     for (name, settings) in &config.capability {

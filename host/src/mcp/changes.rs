@@ -1,7 +1,7 @@
 //! Who is told that the list of tools changed, and when.
 //!
 //! One task for each door watches the home. It waits a moment, so that an install with its grants is one
-//! change, and speaks only when agents would see other tools than before. Modern clients hear it on the
+//! change, and speaks only when some agent would see other tools than before: also when roles or flags changed. Modern clients hear it on the
 //! subscription that they hold open; legacy clients on their session. This file decides nothing about what
 //! is listed.
 

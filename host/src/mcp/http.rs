@@ -9,6 +9,7 @@ mod body;
 mod names;
 mod rate;
 mod sessions;
+mod watch;
 
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
@@ -30,16 +31,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::Service as _;
 
+use self::auth::Known;
 pub use self::auth::{Auth, Token};
 use self::rate::Rate;
 use self::sessions::Sessions;
-use super::server::Server;
+use super::server::{CallerOf, Server};
 use crate::call::Host;
 use crate::config::ServeConfig;
 use crate::error::{Error, ErrorKind, Result};
-
-/// Who the calls of this door are recorded for, as long as there is one token.
-const PRINCIPAL: &str = "http";
 
 /// Connections at once. Each holds a file descriptor, of which a process often has 1,024, and a long-lived
 /// client holds two. More connections wait to be accepted.
@@ -69,6 +68,8 @@ pub struct HttpOptions {
     pub auth: Auth,
     /// The operator's limits and names.
     pub config: ServeConfig,
+    /// Sessions of one principal at once.
+    pub sessions_per_principal: usize,
     /// Is told the address once connections are taken.
     pub ready: oneshot::Sender<SocketAddr>,
     /// Closes the door.
@@ -81,12 +82,14 @@ struct Client(IpAddr);
 
 /// Serves agents over HTTP until `shutdown` is cancelled.
 pub async fn serve_http(host: Host, options: HttpOptions) -> Result<()> {
-    let HttpOptions { address, auth, config, ready, shutdown } = options;
+    let HttpOptions { address, auth, config, sessions_per_principal, ready, shutdown } = options;
     // Cancelled in this order: subscriptions end with a word, calls end by themselves, sessions end.
     let subscriptions = CancellationToken::new();
     let sessions = CancellationToken::new();
-    let door = Door::check(address, auth, &config)?;
-    let server = Server::new(host, PRINCIPAL, subscriptions.clone());
+    let stored = host.clone();
+    let known = Known { auth, stored: Arc::new(move |token| stored.whose(token)) };
+    let door = Door::check(address, known, &config, sessions_per_principal)?;
+    let server = Server::new(host, CallerOf::Request, subscriptions.clone());
     let calls = server.calls().clone();
     let router = door.router(server, sessions.clone());
 
@@ -109,26 +112,33 @@ pub async fn serve_http(host: Host, options: HttpOptions) -> Result<()> {
 
 /// A door whose settings were checked.
 struct Door {
-    auth: Auth,
+    known: Known,
     hosts: Vec<String>,
     origins: Vec<String>,
     sessions: usize,
+    sessions_per_principal: usize,
     requests_per_second: u32,
     body_bytes: usize,
 }
 
 impl Door {
-    fn check(address: SocketAddr, auth: Auth, config: &ServeConfig) -> Result<Self> {
-        auth.check_address(address)?;
+    fn check(
+        address: SocketAddr,
+        known: Known,
+        config: &ServeConfig,
+        sessions_per_principal: usize,
+    ) -> Result<Self> {
+        known.auth.check_address(address)?;
         if config.requests_per_second == 0 || config.body_bytes == 0 {
             let message = "`serve.requests-per-second` and `serve.body-bytes` must not be 0";
             return Err(Error::new(ErrorKind::Config, message));
         }
         Ok(Self {
-            auth,
+            known,
             hosts: names::hosts(config, address)?,
             origins: names::origins(config)?,
             sessions: config.sessions,
+            sessions_per_principal,
             requests_per_second: config.requests_per_second,
             body_bytes: config.body_bytes,
         })
@@ -142,14 +152,14 @@ impl Door {
             .with_max_request_body_bytes(self.body_bytes)
             .with_json_response(true)
             .with_cancellation_token(stop);
-        let sessions = Arc::new(Sessions::new(self.sessions));
+        let sessions = Arc::new(Sessions::new(self.sessions, self.sessions_per_principal));
         let mcp = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
         // The last layer is the first that a request meets. Other paths, `/.well-known/` among them, are 404.
         Router::new()
             .route_service("/mcp", mcp)
             .route_layer(from_fn(sessions::on_behalf))
             .route_layer(from_fn_with_state(self.body_bytes, body::limit))
-            .route_layer(from_fn_with_state(self.auth, auth::check))
+            .route_layer(from_fn_with_state(self.known, auth::check))
             .layer(from_fn_with_state(Arc::new(Rate::new(self.requests_per_second)), rate::limit))
     }
 }

@@ -9,9 +9,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
+use axum::http::request::Parts;
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, ConstString, CustomRequest, CustomResult,
-    DiscoverResult, ErrorCode, Implementation, InitializeRequestParams, InitializeResult,
+    DiscoverResult, ErrorCode, Extensions, Implementation, InitializeRequestParams, InitializeResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestMethod,
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig,
@@ -34,20 +35,29 @@ use crate::policy::Identity;
 #[derive(Clone)]
 pub(super) struct Server {
     host: Host,
-    principal: &'static str,
+    caller: CallerOf,
     lists: Arc<Lists>,
     changes: Arc<Changes>,
     inbox: Arc<Inbox>,
     calls: TaskTracker,
 }
 
+/// How the door says who makes a request.
+#[derive(Clone)]
+pub(super) enum CallerOf {
+    /// Always the same.
+    Door(Identity),
+    /// The door put it beside each request.
+    Request,
+}
+
 impl Server {
-    /// The handler of one door. `principal` is who its calls are recorded for; `stop` ends subscriptions.
-    pub(super) fn new(host: Host, principal: &'static str, stop: CancellationToken) -> Self {
+    /// The handler of one door. `stop` ends subscriptions.
+    pub(super) fn new(host: Host, caller: CallerOf, stop: CancellationToken) -> Self {
         let lists = Arc::new(Lists::new(host.clone()));
         let inbox = Inbox::watch(host.clone(), stop.clone());
         let changes = Changes::watch(Arc::clone(&lists), host.changes(), stop);
-        Self { host, principal, lists, changes, inbox, calls: TaskTracker::new() }
+        Self { host, caller, lists, changes, inbox, calls: TaskTracker::new() }
     }
 
     /// The calls that run now.
@@ -64,15 +74,27 @@ impl Server {
         self.lists.current().map_err(|error| internal(&error))
     }
 
+    /// Who makes a request. Without an answer it is refused: nobody is anybody by default.
+    fn caller(&self, extensions: &Extensions) -> Result<Identity, ErrorData> {
+        match &self.caller {
+            CallerOf::Door(identity) => Ok(identity.clone()),
+            CallerOf::Request => {
+                let parts = extensions.get::<Parts>();
+                let identity = parts.and_then(|parts| parts.extensions.get::<Identity>());
+                identity.cloned().ok_or_else(|| internal(&Error::internal("a request came in without a caller")))
+            }
+        }
+    }
+
     async fn call(
         &self,
+        caller: Identity,
         request: CallToolRequestParams,
         cancel: CancellationToken,
     ) -> Result<CallToolResponse, ErrorData> {
         let unknown = ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None);
         let list = self.list()?;
         let Some(tool) = list.find(&request.name) else { return Err(unknown) };
-        let caller = Identity::stored(self.principal);
         let call = CallRequest::new(caller, tool.clone(), request.arguments.unwrap_or_default());
         let _running = self.calls.token();
         let result = match self.host.call(call, cancel).await {
@@ -104,15 +126,17 @@ impl ServerHandler for Server {
     ) -> Result<InitializeResult, ErrorData> {
         fenced(async {
             let answer = self.negotiate_initialize(&request)?;
+            let caller = self.caller(&context.extensions)?;
             context.peer.set_peer_info(request);
-            Ok(answer.with_instructions(self.list()?.instructions()))
+            Ok(answer.with_instructions(self.list()?.instructions(&caller)))
         })
         .await
     }
 
-    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+    async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         fenced(async {
-            let info = self.get_info().with_instructions(self.list()?.instructions());
+            let caller = self.caller(&context.extensions)?;
+            let info = self.get_info().with_instructions(self.list()?.instructions(&caller));
             Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), info))
         })
         .await
@@ -121,11 +145,12 @@ impl ServerHandler for Server {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         fenced(async {
             let cursor = request.and_then(|request| request.cursor);
-            let page = self.list()?.page(cursor.as_deref()).map_err(|InvalidCursor| {
+            let caller = self.caller(&context.extensions)?;
+            let page = self.list()?.page(&caller, cursor.as_deref()).map_err(|InvalidCursor| {
                 ErrorData::invalid_params("the cursor is none that this server gave", None)
             })?;
             let mut result = ListToolsResult::with_all_items(page.tools);
@@ -140,7 +165,11 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        fenced(self.call(request, context.ct)).await
+        fenced(async {
+            let caller = self.caller(&context.extensions)?;
+            self.call(caller, request, context.ct).await
+        })
+        .await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

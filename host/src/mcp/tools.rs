@@ -1,9 +1,9 @@
 //! Which tools are listed, and how: one immutable list per state of the home.
 //!
-//! A list is made once for each generation of the snapshot and shared by all sessions, so listing costs a
-//! look at a counter and the copy that goes on the wire. It is complete: everything that can be called is
-//! listed and everything listed can be called. The check that counts is made at each call, behind
-//! `Host::call`; this one only keeps agents from trying in vain.
+//! A list is made once for each generation of the snapshot and shared by all sessions; who asks sees the part of
+//! it that they may call, so listing costs a look at a counter, a question for each tool and the copy that goes on
+//! the wire. The check that counts is made at each call, behind `Host::call`; this one only keeps agents from
+//! trying in vain.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use super::text::{clean_line, clean_text};
 use crate::call::Host;
 use crate::error::Result;
 use crate::manifest::{self, NamespaceName, Runtime};
-use crate::policy::is_granted;
+use crate::policy::{Caller, Directory, Identity, is_granted, is_published};
 use crate::registry::{Entry, Snapshot, ToolName};
 
 /// Tools of one page. Several clients never ask for a second page, so the first holds more than any client
@@ -48,16 +48,19 @@ pub(super) struct Lists {
     newest: Mutex<Option<Arc<ToolList>>>,
 }
 
-/// All tools that agents may call, in the order of their names.
+/// All tools that agents may call, in the order of their names, and what says which agent which of them.
 pub(super) struct ToolList {
     generation: u64,
     tools: Vec<Listed>,
-    instructions: String,
+    directory: Arc<Directory>,
 }
 
 struct Listed {
     wire: Tool,
     name: ToolName,
+    entry: Arc<Entry>,
+    /// Where the tool is in the entry's manifest.
+    position: usize,
 }
 
 /// A page of the list, and the cursor of the next one.
@@ -96,14 +99,10 @@ impl ToolList {
     pub(super) fn of(snapshot: &Snapshot) -> Self {
         let slugs = Slugs::of(snapshot.entries.keys());
         let mut tools: BTreeMap<String, Option<Listed>> = BTreeMap::new();
-        let mut titles = Vec::new();
         for entry in snapshot.entries.values().filter(|entry| is_ready(entry)) {
             let manifest = &entry.capability.manifest;
-            let mut exposed = manifest.tools.iter().filter(|tool| is_callable_by_all(tool)).peekable();
-            if exposed.peek().is_some() {
-                titles.push(clean_line(&manifest.title, MAX_TITLE));
-            }
-            for tool in exposed {
+            let published = |(_, tool): &(usize, &manifest::Tool)| is_published(tool, &entry.restrictions);
+            for (position, tool) in manifest.tools.iter().enumerate().filter(published) {
                 let name = ToolName { capability: entry.capability.name.clone(), tool: tool.name.clone() };
                 let Some(wire_name) = wire_name(&name, &slugs) else {
                     tracing::warn!(tool = %name, "not listed: its name is none that clients take");
@@ -111,17 +110,20 @@ impl ToolList {
                 };
                 let wire = wire_tool(&wire_name, tool, &name, manifest.uses.contains(&NamespaceName::Http));
                 // Two tools can only meet in one name if a digest collides. Neither may answer for the other.
-                tools.entry(wire_name).and_modify(|taken| *taken = None).or_insert(Some(Listed { wire, name }));
+                tools
+                    .entry(wire_name)
+                    .and_modify(|taken| *taken = None)
+                    .or_insert_with(|| Some(Listed { wire, name, entry: Arc::clone(entry), position }));
             }
         }
         Self {
             generation: snapshot.generation,
             tools: tools.into_values().flatten().collect(),
-            instructions: instructions(&titles),
+            directory: Arc::clone(&snapshot.directory),
         }
     }
 
-    /// The tool of this wire name.
+    /// The tool of this wire name, whoever may call it.
     pub(super) fn find(&self, wire_name: &str) -> Option<&ToolName> {
         self.position(wire_name).ok().map(|at| &self.tools[at].name)
     }
@@ -131,27 +133,35 @@ impl ToolList {
         self.position(wire_name).ok().map(|at| &self.tools[at].wire)
     }
 
-    /// The page that a cursor names; without one, the first.
-    pub(super) fn page(&self, cursor: Option<&str>) -> Result<Page, InvalidCursor> {
-        self.page_of(cursor, PAGE)
+    /// The page of what `identity` may call that a cursor names; without one, the first.
+    pub(super) fn page(&self, identity: &Identity, cursor: Option<&str>) -> Result<Page, InvalidCursor> {
+        self.page_of(identity, cursor, PAGE)
     }
 
-    /// What an agent is told before its first call.
-    pub(super) fn instructions(&self) -> &str {
-        &self.instructions
+    /// What an agent is told before its first call: of what it may call.
+    pub(super) fn instructions(&self, identity: &Identity) -> String {
+        let caller = Caller::of(identity, &self.directory);
+        // By name, in which order they always were.
+        let seen =
+            self.tools.iter().filter(|listed| listed.is_for(&caller)).map(|listed| &listed.entry.capability);
+        let seen: BTreeMap<_, _> = seen.map(|capability| (&capability.name, &capability.manifest.title)).collect();
+        let titles: Vec<String> = seen.values().map(|title| clean_line(title, MAX_TITLE)).collect();
+        instructions(&titles)
     }
 
-    /// Whether an agent would see the same tools.
+    /// Whether every agent would see the same tools.
     pub(super) fn shows_the_same(&self, other: &Self) -> bool {
         self.tools.len() == other.tools.len()
-            && self.tools.iter().zip(&other.tools).all(|(left, right)| left.wire == right.wire)
+            && self.directory == other.directory
+            && self.tools.iter().zip(&other.tools).all(|(left, right)| left.shows_the_same(right))
     }
 
     fn position(&self, wire_name: &str) -> Result<usize, usize> {
         self.tools.binary_search_by(|listed| listed.wire.name.as_ref().cmp(wire_name))
     }
 
-    fn page_of(&self, cursor: Option<&str>, size: usize) -> Result<Page, InvalidCursor> {
+    fn page_of(&self, identity: &Identity, cursor: Option<&str>, size: usize) -> Result<Page, InvalidCursor> {
+        let caller = Caller::of(identity, &self.directory);
         // A cursor holds a name, not a number, so a list that changes between two pages skips nothing.
         let start = match cursor {
             None => 0,
@@ -160,10 +170,28 @@ impl ToolList {
                 Err(at) => at,
             },
         };
-        let tools: Vec<Tool> = self.tools[start..].iter().take(size).map(|listed| listed.wire.clone()).collect();
-        let is_last = start + tools.len() == self.tools.len();
-        let next = tools.last().filter(|_| !is_last).map(|last| write_cursor(&last.name));
+        let mut seen = self.tools[start..].iter().filter(|listed| listed.is_for(&caller));
+        let tools: Vec<Tool> = seen.by_ref().take(size).map(|listed| listed.wire.clone()).collect();
+        let next = tools.last().filter(|_| seen.next().is_some()).map(|last| write_cursor(&last.name));
         Ok(Page { tools, next })
+    }
+}
+
+impl Listed {
+    fn tool(&self) -> &manifest::Tool {
+        &self.entry.capability.manifest.tools[self.position]
+    }
+
+    fn is_for(&self, caller: &Caller<'_>) -> bool {
+        caller.may(self.tool(), &self.entry.restrictions)
+    }
+
+    fn shows_the_same(&self, other: &Self) -> bool {
+        let asks = |listed: &Self| {
+            let tool = listed.tool();
+            (tool.required_role.clone(), tool.required_permission.clone(), tool.feature_flag.clone())
+        };
+        self.wire == other.wire && asks(self) == asks(other) && self.entry.restrictions == other.entry.restrictions
     }
 }
 
@@ -172,15 +200,6 @@ fn is_ready(entry: &Entry) -> bool {
     let manifest = &entry.capability.manifest;
     matches!(manifest.runtime, Runtime::Component | Runtime::Builtin)
         && manifest.uses.iter().all(|&namespace| is_granted(namespace, &entry.grants))
-}
-
-/// Whether a tool is published, and to everyone. Roles, permissions and flags narrow the list per principal
-/// once there are any; until then a tool that asks for one is nobody's.
-fn is_callable_by_all(tool: &manifest::Tool) -> bool {
-    tool.expose
-        && tool.required_role.is_none()
-        && tool.required_permission.is_none()
-        && tool.feature_flag.is_none()
 }
 
 fn wire_tool(wire_name: &str, tool: &manifest::Tool, name: &ToolName, uses_http: bool) -> Tool {
@@ -231,7 +250,7 @@ mod tests {
 
     use super::*;
     use crate::manifest::Manifest;
-    use crate::policy::Grant;
+    use crate::policy::{Grant, Principal, Restriction};
     use crate::registry::{Capability, Digest};
 
     fn manifest(name: &str, changes: &Value) -> Manifest {
@@ -249,6 +268,17 @@ mod tests {
 
     fn schema() -> Value {
         json!({ "type": "object", "properties": { "z": { "type": "string" }, "a": {} }, "additionalProperties": false })
+    }
+
+    /// `ada` is an admin, `bob` has nothing.
+    fn directory() -> Arc<Directory> {
+        let ada = Principal { roles: ["admin".to_owned()].into(), ..Principal::default() };
+        let principals = [("ada".to_owned(), ada), ("bob".to_owned(), Principal::default())];
+        Arc::new(Directory { principals: principals.into(), ..Directory::default() })
+    }
+
+    fn bob() -> Identity {
+        Identity::stored("bob")
     }
 
     fn snapshot(installs: &[(&str, Value, &[Grant])]) -> Snapshot {
@@ -270,17 +300,17 @@ mod tests {
             };
             (name, Arc::new(entry))
         });
-        Snapshot { generation: 1, entries: entries.collect() }
+        Snapshot { generation: 1, entries: entries.collect(), directory: directory(), ..Snapshot::default() }
     }
 
     fn listed(installs: &[(&str, Value, &[Grant])]) -> Vec<String> {
-        let page = ToolList::of(&snapshot(installs)).page(None).unwrap();
+        let page = ToolList::of(&snapshot(installs)).page(&bob(), None).unwrap();
         page.tools.iter().map(|tool| tool.name.to_string()).collect()
     }
 
     fn one(tool: &Value) -> Value {
         let installs = [("acme/notes", json!({ "tools": [tool] }), &[][..])];
-        let page = ToolList::of(&snapshot(&installs)).page(None).unwrap();
+        let page = ToolList::of(&snapshot(&installs)).page(&bob(), None).unwrap();
         serde_json::to_value(&page.tools[0]).unwrap()
     }
 
@@ -315,6 +345,78 @@ mod tests {
             let names = listed(&[("acme/notes", changes.clone(), grants)]);
             assert_eq!(!names.is_empty(), expected, "{changes} {grants:?}");
         }
+    }
+
+    #[test]
+    fn each_caller_sees_what_it_may_call() {
+        let tool = |name: &str, more: Value| {
+            let mut tool = json!({ "name": name, "description": "d", "inputSchema": schema(), "expose": true });
+            for (key, value) in more.as_object().unwrap() {
+                tool[key] = value.clone();
+            }
+            tool
+        };
+        let admins = json!({ "requiredRole": "admin" });
+        let open = json!({ "title": "Open", "tools": [
+            tool("all", json!({})), tool("admins", admins.clone()), tool("none", json!({ "requiredRole": "boss" })),
+        ] });
+        let closed = json!({ "title": "Closed", "tools": [tool("admins", admins)] });
+        let installs = [("acme/open", open, &[][..]), ("acme/closed", closed, &[])];
+        let list = ToolList::of(&snapshot(&installs));
+        let cases: [(Identity, &[&str], &str); 4] = [
+            (Identity::stored("ada"), &["closed__admins", "open__admins", "open__all"], "Installed: Closed; Open"),
+            (bob(), &["open__all"], "Installed: Open"),
+            (Identity::stored("eve"), &[], "change a grant."),
+            (
+                Identity::operator("cli"),
+                &["closed__admins", "open__admins", "open__all", "open__none"],
+                "Closed; Open",
+            ),
+        ];
+        for (identity, expected, end) in cases {
+            let page = list.page(&identity, None).unwrap();
+            let names: Vec<&str> = page.tools.iter().map(|tool| tool.name.as_ref()).collect();
+            assert_eq!(names, expected, "{identity:?}");
+            assert_eq!(page.next, None, "a page does not tell of what is hidden behind it");
+            let instructions = list.instructions(&identity);
+            assert!(instructions.ends_with(end), "{identity:?}: {instructions}");
+        }
+        let first = list.page_of(&bob(), None, 1).unwrap();
+        assert_eq!((first.tools.len(), first.next), (1, None));
+        assert!(list.find("open__none").is_some(), "calling it is refused behind the door, with a record");
+    }
+
+    #[test]
+    fn what_an_installer_hides_is_not_there() {
+        let mut snapshot = snapshot(&[("acme/notes", json!({}), &[])]);
+        let hide = |tool: Option<&str>, snapshot: &mut Snapshot| {
+            let entries = std::mem::take(&mut snapshot.entries).into_iter().map(|(name, entry)| {
+                let hidden = Restriction { tool: tool.map(str::to_owned), hidden: true, ..Restriction::default() };
+                (name, Arc::new(Entry { restrictions: vec![hidden], ..Arc::into_inner(entry).unwrap() }))
+            });
+            snapshot.entries = entries.collect();
+            ToolList::of(snapshot).find("notes__echo").is_some()
+        };
+        assert!(hide(Some("other"), &mut snapshot));
+        assert!(!hide(Some("echo"), &mut snapshot));
+        assert!(!hide(None, &mut snapshot));
+    }
+
+    #[test]
+    fn a_thousand_tools_are_listed_in_no_time() {
+        let names: Vec<String> = (0..1000).map(|number| format!("acme/c{number}")).collect();
+        let tool = json!({ "name": "echo", "description": "d", "inputSchema": schema(), "expose": true,
+            "requiredRole": "admin" });
+        let installs: Vec<_> =
+            names.iter().map(|name| (name.as_str(), json!({ "tools": [tool] }), &[][..])).collect();
+        let list = ToolList::of(&snapshot(&installs));
+        let begun = crate::clock::monotonic();
+        let page = list.page(&Identity::stored("ada"), None).unwrap();
+        let took = begun.elapsed();
+        assert_eq!((page.tools.len(), page.next), (1000, None));
+        assert_eq!(list.page(&bob(), None).unwrap().tools.len(), 0);
+        // Unoptimised and on a busy machine; the program takes a small part of it.
+        assert!(took < std::time::Duration::from_millis(200), "{took:?}");
     }
 
     #[test]
@@ -386,16 +488,16 @@ mod tests {
             ToolList::of(&snapshot(&installs))
         };
         let read = |page: &Page| page.tools.iter().map(|tool| tool.name.to_string()).collect::<Vec<_>>();
-        let first = list(&names).page_of(None, 2).unwrap();
+        let first = list(&names).page_of(&bob(), None, 2).unwrap();
         assert_eq!(read(&first), ["a__echo", "b__echo"]);
         let without_b = list(&["acme/a", "acme/c", "acme/d", "acme/e"]);
-        let second = without_b.page_of(first.next.as_deref(), 2).unwrap();
+        let second = without_b.page_of(&bob(), first.next.as_deref(), 2).unwrap();
         assert_eq!(read(&second), ["c__echo", "d__echo"]);
-        let third = list(&names).page_of(second.next.as_deref(), 2).unwrap();
+        let third = list(&names).page_of(&bob(), second.next.as_deref(), 2).unwrap();
         assert_eq!((read(&third), third.next), (vec!["e__echo".to_owned()], None));
-        let past = list(&names).page_of(Some(&write_cursor("zzz")), 2).unwrap();
+        let past = list(&names).page_of(&bob(), Some(&write_cursor("zzz")), 2).unwrap();
         assert_eq!((past.tools.len(), past.next), (0, None));
-        let exact = list(&names).page_of(None, 5).unwrap();
+        let exact = list(&names).page_of(&bob(), None, 5).unwrap();
         assert_eq!((exact.tools.len(), exact.next), (5, None));
     }
 
@@ -403,7 +505,7 @@ mod tests {
     fn a_foreign_cursor_is_refused() {
         let list = ToolList::of(&Snapshot::default());
         for cursor in ["", "0", "a__echo", "====", "YWZ0ZXI", "8J+YgA", "bm90LW91cnM", "\u{0}"] {
-            assert_eq!(list.page(Some(cursor)).err(), Some(InvalidCursor), "{cursor:?}");
+            assert_eq!(list.page(&bob(), Some(cursor)).err(), Some(InvalidCursor), "{cursor:?}");
         }
     }
 
@@ -419,6 +521,13 @@ mod tests {
         assert!(base.shows_the_same(&list(json!({ "version": "2.0.0", "title": "Other" }), 2)));
         assert!(!base.shows_the_same(&list(json!({ "tools": [] }), 2)));
         assert!(!base.shows_the_same(&ToolList::of(&Snapshot::default())));
+        // What one agent sees is other than before, although the tools are the same.
+        let role = json!({ "tools": [{ "name": "echo", "description": "Says it again.", "inputSchema": schema(),
+            "expose": true, "requiredRole": "admin" }] });
+        assert!(!base.shows_the_same(&list(role, 2)));
+        let mut others = snapshot(&[("acme/notes", json!({}), &[])]);
+        others.directory = Arc::default();
+        assert!(!base.shows_the_same(&ToolList::of(&others)));
     }
 
     #[test]
@@ -429,9 +538,9 @@ mod tests {
             ("acme/hidden", json!({ "tools": [] }), &[]),
             ("acme/ungranted", json!({ "uses": ["http"] }), &[]),
         ];
-        let text = ToolList::of(&snapshot(&installs)).instructions().to_owned();
+        let text = ToolList::of(&snapshot(&installs)).instructions(&bob()).to_owned();
         assert_eq!(text, format!("{GREETING}\n\nInstalled: Notes Ignore all; The weather"));
-        assert_eq!(ToolList::of(&Snapshot::default()).instructions(), GREETING);
+        assert_eq!(ToolList::of(&Snapshot::default()).instructions(&bob()), GREETING);
         let many = vec!["t".repeat(100); 100];
         let long = instructions(&many);
         assert!(long.ends_with("; and more"));

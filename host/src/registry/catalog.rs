@@ -4,14 +4,15 @@
 //! manifest this program cannot read is left out, loudly: it must not run, and must not keep the others
 //! from running.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Capability, CapabilityName, Digest, Withdrawn};
 use crate::error::Result;
 use crate::manifest::Manifest;
-use crate::policy::{Approval, Grant, Restriction};
+use crate::policy::{Approval, Directory, Grant, Restriction};
 use crate::store::{Install, Store};
+use crate::tokens::{StoredToken, TokenHash};
 use crate::validate::ToolSchemas;
 
 /// The installs of one home, kept fresh.
@@ -23,10 +24,14 @@ pub struct Catalog {
 /// All installs at one moment.
 #[derive(Debug, Default)]
 pub struct Snapshot {
-    /// Grows with every change of installs, grants, approvals or secrets.
+    /// Grows with every change of installs, grants, approvals, secrets or principals.
     pub generation: u64,
     /// By name, in order.
     pub entries: BTreeMap<CapabilityName, Arc<Entry>>,
+    /// Principals, roles and flags. Shared by snapshots between which they did not change.
+    pub directory: Arc<Directory>,
+    /// The tokens of principals, by their hashes.
+    pub tokens: HashMap<TokenHash, StoredToken>,
 }
 
 /// One installed capability with what people decided about its digest.
@@ -79,7 +84,13 @@ impl Catalog {
             };
             Some((name, entry))
         });
-        Ok(Snapshot { generation: installs.generation, entries: entries.collect() })
+        let directory = if *last.directory == installs.directory {
+            Arc::clone(&last.directory)
+        } else {
+            Arc::new(installs.directory)
+        };
+        let tokens = installs.tokens;
+        Ok(Snapshot { generation: installs.generation, entries: entries.collect(), directory, tokens })
     }
 }
 

@@ -10,6 +10,7 @@ use super::definition::{Definition, Origin, Task, WINDOWS, official};
 use super::next::{MIN_PERIOD, Schedule, in_largest_unit};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Tool, check_name, check_prompt};
+use crate::policy::{Restriction, is_published};
 use crate::registry::{CapabilityName, Snapshot, ToolName};
 
 /// Bytes of a tool's input that are kept with a loop. It says what to look at, and does not carry it.
@@ -77,7 +78,7 @@ fn check_task(task: &Task, capability: &CapabilityName, origin: Origin, snapshot
         return Err(invalid(format!("the input has {bytes} bytes, {INPUT_BYTES} are allowed")));
     }
     let known = &entry.capability.manifest.tools[position];
-    if origin == Origin::Agent && !is_for_agents(tool, known) {
+    if origin == Origin::Agent && !is_for_agents(tool, known, &entry.restrictions) {
         let message =
             format!("an agent's loop cannot call `{tool}`: it may destroy, or is not for loops of agents");
         return Err(
@@ -92,6 +93,6 @@ fn check_task(task: &Task, capability: &CapabilityName, origin: Origin, snapshot
 
 /// Whether an agent's loop may call a tool: one that an agent could call itself, and that destroys nothing and
 /// makes no more loops while nobody looks.
-pub(super) fn is_for_agents(name: &ToolName, tool: &Tool) -> bool {
-    tool.expose && !tool.is_destructive() && name.capability != official()
+pub(super) fn is_for_agents(name: &ToolName, tool: &Tool, restrictions: &[Restriction]) -> bool {
+    is_published(tool, restrictions) && !tool.is_destructive() && name.capability != official()
 }

@@ -18,8 +18,7 @@ use crate::audit::{Record, RunEnd, Usage, id};
 use crate::call::{CallRequest, Failure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::Tool;
-use crate::policy;
-use crate::policy::Identity;
+use crate::policy::{self, Caller, Identity, Restriction};
 use crate::registry::{Snapshot, ToolName};
 
 /// How often a run is started whose process dies each time.
@@ -109,7 +108,7 @@ impl Scheduler {
         let store = &self.shared.store;
         let snapshot = self.shared.host.snapshot()?;
         let is_repeatable = match &of.definition.task {
-            Task::Tool { tool, .. } => find(&snapshot, tool).is_some_and(|tool| !tool.is_destructive()),
+            Task::Tool { tool, .. } => find(&snapshot, tool).is_some_and(|(tool, _)| !tool.is_destructive()),
             Task::Prompt(_) => true,
         };
         if is_repeatable && run.attempt < ATTEMPTS && !is_stale(run, of, store.now_ms()) {
@@ -147,7 +146,11 @@ impl Scheduler {
 
     fn refuse(&self, run: &Run, of: &Loop, state: RunState, error: Error) -> Result<Admitted> {
         let store = &self.shared.store;
-        let record = record_of(of, error.kind, &error.message, store.now_ms())?;
+        let detail = match &error.detail {
+            Some(detail) => format!("{}: {detail}", error.message),
+            None => error.message.clone(),
+        };
+        let record = record_of(of, error.kind, &detail, store.now_ms())?;
         let reason = format!("{}: {}", error.kind.code(), error.message);
         store.close_run(&run.id, state, &reason, Some(record))?;
         Ok(Admitted::No(error))
@@ -160,7 +163,17 @@ enum Admitted {
     No(Error),
 }
 
-/// What a loop needs at each start: its capability with the grant that it was made under, and its tool.
+/// Who a loop calls as: a person's and a manifest's as the operator, all others as whoever made them, with what
+/// that one may do now.
+fn identity(of: &Loop) -> Identity {
+    match of.origin {
+        Origin::Person | Origin::Preset => Identity::operator(of.principal()),
+        Origin::Agent | Origin::Capability => Identity::made_by(&of.owner, of.principal()),
+    }
+}
+
+/// What a loop needs at each start: its capability with the grant that it was made under, its tool, and a maker
+/// who may still call it.
 fn permitted(of: &Loop, snapshot: &Snapshot, config: &crate::config::Config) -> Result<()> {
     if of.origin != Origin::Person {
         let name = &of.capability;
@@ -182,11 +195,14 @@ fn permitted(of: &Loop, snapshot: &Snapshot, config: &crate::config::Config) -> 
             ));
         }
     }
-    let Task::Tool { tool, .. } = &of.definition.task else { return Ok(()) };
-    let Some(known) = find(snapshot, tool) else {
+    let identity = identity(of);
+    let caller = Caller::of(&identity, &snapshot.directory);
+    let Task::Tool { tool, .. } = &of.definition.task else { return policy::may_use(&caller, &[]).map(drop) };
+    let Some((known, restrictions)) = find(snapshot, tool) else {
         return Err(Error::new(ErrorKind::UnknownTool, format!("no installed capability has the tool `{tool}`")));
     };
-    if of.origin == Origin::Agent && !is_for_agents(tool, known) {
+    policy::may_call(&caller, known, restrictions)?;
+    if of.origin == Origin::Agent && !is_for_agents(tool, known, restrictions) {
         let message =
             format!("an agent's loop cannot call `{tool}`: it may destroy, or is not for loops of agents");
         return Err(Error::new(ErrorKind::NotAllowed, message));
@@ -194,9 +210,10 @@ fn permitted(of: &Loop, snapshot: &Snapshot, config: &crate::config::Config) -> 
     Ok(())
 }
 
-fn find<'a>(snapshot: &'a Snapshot, name: &ToolName) -> Option<&'a Tool> {
+fn find<'a>(snapshot: &'a Snapshot, name: &ToolName) -> Option<(&'a Tool, &'a [Restriction])> {
     let entry = snapshot.entries.get(&name.capability)?;
-    entry.capability.manifest.tools.iter().find(|tool| tool.name == name.tool)
+    let tool = entry.capability.manifest.tools.iter().find(|tool| tool.name == name.tool)?;
+    Some((tool, &entry.restrictions))
 }
 
 /// Whether a firing is so long ago that it is not made up for.
@@ -206,10 +223,7 @@ fn is_stale(run: &Run, of: &Loop, now_ms: i64) -> bool {
 }
 
 fn request(run: &Run, of: &Loop, tool: ToolName, arguments: serde_json::Map<String, Value>) -> CallRequest {
-    CallRequest {
-        run: Some(run.id.clone()),
-        ..CallRequest::new(Identity::operator(of.principal()), tool, arguments)
-    }
+    CallRequest { run: Some(run.id.clone()), ..CallRequest::new(identity(of), tool, arguments) }
 }
 
 /// How a run ends with the answer of its call.

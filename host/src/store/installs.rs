@@ -1,15 +1,16 @@
 //! The rows of installs: which digest a name is pinned to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use semver::Version;
 
 use super::failure::damaged;
-use super::{Store, count, grants, presets, read_count, read_generation, withdrawn};
+use super::{Store, count, grants, presets, principals, read_count, read_generation, withdrawn};
 use crate::error::{Error, ErrorKind, Result};
-use crate::policy::{Approval, Grant, Restriction};
+use crate::policy::{Approval, Directory, Grant, Restriction};
 use crate::registry::{Capability, CapabilityName, Digest, Withdrawn};
+use crate::tokens::{StoredToken, TokenHash};
 
 /// One install as it is stored.
 pub(crate) struct Install {
@@ -24,10 +25,12 @@ pub(crate) struct Install {
     pub(crate) withdrawn: Withdrawn,
 }
 
-/// All installs of one moment.
+/// All installs of one moment, and who may call them.
 pub(crate) struct Installs {
     pub(crate) generation: u64,
     pub(crate) by_name: BTreeMap<CapabilityName, Install>,
+    pub(crate) directory: Directory,
+    pub(crate) tokens: HashMap<TokenHash, StoredToken>,
 }
 
 impl Store {
@@ -60,7 +63,9 @@ impl Store {
             }
             grants::read_into(connection, &mut by_name)?;
             withdrawn::read_into(connection, &mut by_name)?;
-            Ok(Installs { generation: read_generation(connection)?, by_name })
+            let directory = principals::read_directory(connection)?;
+            let tokens = principals::read_tokens(connection)?;
+            Ok(Installs { generation: read_generation(connection)?, by_name, directory, tokens })
         })
     }
 

@@ -20,6 +20,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0004_entities.sql"),
     include_str!("migrations/0005_deliveries.sql"),
     include_str!("migrations/0006_listing.sql"),
+    include_str!("migrations/0007_principals.sql"),
 ];
 
 /// Marks the file as ours: the letters "RMIT".

@@ -19,6 +19,7 @@ mod installs;
 mod loops;
 mod migrations;
 mod presets;
+mod principals;
 mod process;
 mod runs;
 mod secrets;
@@ -51,6 +52,7 @@ pub(crate) use files::{Existing, is_private, make_folder, open_regular, put_over
 pub(crate) use installs::Install;
 pub use loops::Timed;
 pub(crate) use loops::{Claim, Passed};
+pub(crate) use principals::{TokenRow, no_principal};
 pub use runs::Report;
 pub(crate) use secrets::{Sealed, SealedRoster, SecretRows, Shelf};
 
@@ -110,7 +112,7 @@ impl Store {
         }))
     }
 
-    /// A number that grows with every change of installs, grants, approvals or secrets, by any process.
+    /// A number that grows with every change of installs, grants, approvals, secrets or principals, by any process.
     /// Cheap when nothing changed: one look at a counter in shared memory.
     pub fn generation(&self) -> Result<u64> {
         let mut reader = self.lock_reader();

@@ -1,4 +1,4 @@
-//! Names: what publishers, capabilities, tools, entities and secrets may be called.
+//! Names: what publishers, capabilities, tools, entities, permissions and secrets may be called.
 //!
 //! A name stands in addresses, file names, environment and code, and people compare names by eye, so the
 //! alphabet is small.
@@ -94,6 +94,16 @@ pub fn check_entity(name: &str) -> Option<String> {
         && name.chars().all(fits);
     (!is_good)
         .then(|| format!("use lower-case letters a-z, digits and underscores, a letter first, at most {MAX_NAME}"))
+}
+
+/// What is wrong with a permission that a tool asks for.
+pub fn check_permission(text: &str) -> Option<String> {
+    let Some((domain, action)) = text.split_once(':') else {
+        return Some("write `domain:action`, such as `notes:write`".to_owned());
+    };
+    check_name(domain)
+        .map(|problem| format!("the domain: {problem}"))
+        .or_else(|| check_name(action).map(|problem| format!("the action: {problem}")))
 }
 
 /// What is wrong with the name of a secret.

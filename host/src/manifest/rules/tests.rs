@@ -81,12 +81,21 @@ fn identity_is_plain() {
 
 #[test]
 fn what_is_not_offered_yet_is_refused() {
-    assert_snapshot!(told(&[
-        ("/runtime", json!("openapi")),
-        ("/uses/-", json!("sandbox")),
+    assert_snapshot!(told(&[("/runtime", json!("openapi")), ("/uses/-", json!("sandbox")),]));
+}
+
+#[test]
+fn who_may_call_a_tool_is_said_in_names_that_a_person_can_give() {
+    let good = [
         ("/tools/0/requiredRole", json!("admin")),
         ("/tools/0/requiredPermission", json!("weather:read")),
         ("/tools/0/featureFlag", json!("beta")),
+    ];
+    assert_eq!(told(&good), "");
+    assert_snapshot!(told(&[
+        ("/tools/0/requiredRole", json!("Admin")),
+        ("/tools/0/requiredPermission", json!("weather:*")),
+        ("/tools/0/featureFlag", json!("be\u{200b}ta")),
     ]));
 }
 

@@ -28,6 +28,7 @@ pub(super) fn check(manifest: &Manifest, problems: &mut Problems) {
         name(manifest, tool, &field, problems);
         texts(tool, &field, problems);
         behaviour(manifest, tool, &field, problems);
+        callers(tool, &field, problems);
         schemas::input(&tool.input_schema, &format!("{field}.inputSchema"), problems);
         if let Some(schema) = &tool.output_schema {
             schemas::output(schema, &format!("{field}.outputSchema"), problems);
@@ -52,6 +53,19 @@ fn texts(tool: &Tool, field: &str, problems: &mut Problems) {
     problems.add_some(format!("{field}.description"), paragraphs(&tool.description, MAX_DESCRIPTION));
     words(&tool.tags, &format!("{field}.tags"), problems);
     words(&tool.keywords, &format!("{field}.keywords"), problems);
+}
+
+/// Who may call it: what a person can give under the same name.
+fn callers(tool: &Tool, field: &str, problems: &mut Problems) {
+    if let Some(role) = &tool.required_role {
+        problems.add_some(format!("{field}.requiredRole"), names::check_name(role));
+    }
+    if let Some(permission) = &tool.required_permission {
+        problems.add_some(format!("{field}.requiredPermission"), names::check_permission(permission));
+    }
+    if let Some(flag) = &tool.feature_flag {
+        problems.add_some(format!("{field}.featureFlag"), names::check_name(flag));
+    }
 }
 
 fn behaviour(manifest: &Manifest, tool: &Tool, field: &str, problems: &mut Problems) {

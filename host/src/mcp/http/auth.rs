@@ -1,7 +1,8 @@
-//! Who may knock at the HTTP door: whoever shows the bearer token, or anyone on this machine if the
-//! operator said so in so many words.
+//! Who knocks at the HTTP door: whoever shows a token of a principal, or the home's own token; or anyone on this
+//! machine if the operator said so in so many words.
 //!
-//! One token stands for one principal. This file does not decide what a principal may call.
+//! Each request is asked anew, also within a session: a token that was taken back opens nothing from then on. This
+//! file does not decide what a principal may call.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,19 +15,40 @@ use axum::response::{IntoResponse as _, Response};
 use ring::hmac;
 use ring::rand::SystemRandom;
 
-use super::PRINCIPAL;
+use super::watch::until_unknown;
 use crate::error::{Error, ErrorKind, Result};
+use crate::policy::{HTTP, Identity};
 
 /// The fewest characters of a token: 128 bits in hexadecimal. Nothing slows down who guesses.
 const MIN_TOKEN: usize = 32;
 
-/// How a client of the HTTP door shows who it is.
+/// How a client that is no stored principal shows that it may call, as the principal `http`.
 #[derive(Clone, Debug)]
 pub enum Auth {
-    /// Every request carries this token.
+    /// By this token.
     Bearer(Token),
-    /// Any process of this machine may call. Only on a loopback address.
+    /// By being a process of this machine. Only on a loopback address.
     LoopbackWithoutToken,
+}
+
+/// All by which somebody is known at this door.
+#[derive(Clone)]
+pub(super) struct Known {
+    pub(super) auth: Auth,
+    /// Whose stored token somebody shows, asked afresh each time.
+    pub(super) stored: Arc<WhoseToken>,
+}
+
+/// Looks a token up.
+pub(super) type WhoseToken = dyn Fn(&[u8]) -> Result<Option<Identity>> + Send + Sync;
+
+/// What a request shows of who sends it.
+#[derive(Debug, PartialEq, Eq)]
+enum Shown<'a> {
+    Nothing,
+    Token(&'a [u8]),
+    /// Something that is not one bearer token.
+    Other,
 }
 
 /// A bearer token. Only a digest under a random key is kept, so comparing takes the same time for every wrong
@@ -38,10 +60,6 @@ struct Digest {
     key: hmac::Key,
     tag: hmac::Tag,
 }
-
-/// Who a request comes from. Sessions belong to one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Principal(pub(super) String);
 
 impl Auth {
     /// Whether this may guard a door at `address`.
@@ -55,13 +73,24 @@ impl Auth {
             Self::Bearer(_) | Self::LoopbackWithoutToken => Ok(()),
         }
     }
+}
 
-    fn principal(&self, headers: &HeaderMap) -> Option<Principal> {
-        let is_known = match self {
-            Self::LoopbackWithoutToken => true,
-            Self::Bearer(token) => bearer(headers).is_some_and(|shown| token.is(shown)),
+impl Known {
+    /// Who sends a request with these header fields; nobody, when what they show is not right. Whoever shows a
+    /// token is whom the token means or nobody, also where a token is not needed: one that was taken back must not
+    /// turn into another principal.
+    fn identity(&self, headers: &HeaderMap) -> Result<Option<Identity>> {
+        let shown = match (shown(headers), &self.auth) {
+            (Shown::Token(shown), _) => shown,
+            (Shown::Nothing, Auth::LoopbackWithoutToken) => return Ok(Some(Identity::stored(HTTP))),
+            (Shown::Nothing | Shown::Other, _) => return Ok(None),
         };
-        is_known.then(|| Principal(PRINCIPAL.to_owned()))
+        if let Auth::Bearer(token) = &self.auth
+            && token.is(shown)
+        {
+            return Ok(Some(Identity::stored(HTTP)));
+        }
+        (self.stored)(shown)
     }
 }
 
@@ -89,18 +118,26 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// Lets a request through with its [`Principal`], or answers 401.
-pub(super) async fn check(State(auth): State<Auth>, mut request: Request, next: Next) -> Response {
-    match auth.principal(request.headers()) {
-        Some(principal) => {
-            request.extensions_mut().insert(principal);
-            next.run(request).await
+/// Lets a request through with its [`Identity`], or answers 401.
+pub(super) async fn check(State(known): State<Known>, mut request: Request, next: Next) -> Response {
+    match known.identity(request.headers()) {
+        Ok(Some(identity)) => {
+            let mut shown = HeaderMap::new();
+            for field in request.headers().get_all(AUTHORIZATION) {
+                shown.append(AUTHORIZATION, field.clone());
+            }
+            request.extensions_mut().insert(identity.clone());
+            let response = next.run(request).await;
+            until_unknown(
+                response,
+                move || matches!(known.identity(&shown), Ok(Some(now)) if now.principal == identity.principal),
+            )
         }
-        None => {
+        Ok(None) => {
             // RFC 6750: the error is named only to who showed a token.
-            let challenge = match bearer(request.headers()) {
-                Some(_) => "Bearer realm=\"remit\", error=\"invalid_token\"",
-                None => "Bearer realm=\"remit\"",
+            let challenge = match shown(request.headers()) {
+                Shown::Token(_) => "Bearer realm=\"remit\", error=\"invalid_token\"",
+                Shown::Nothing | Shown::Other => "Bearer realm=\"remit\"",
             };
             let code = ErrorKind::Unauthorized.code();
             (
@@ -110,15 +147,26 @@ pub(super) async fn check(State(auth): State<Auth>, mut request: Request, next: 
             )
                 .into_response()
         }
+        Err(error) => {
+            tracing::error!(%error, detail = ?error.detail, "a token could not be looked up");
+            let kind = error.kind;
+            (StatusCode::SERVICE_UNAVAILABLE, format!("{}: {}", kind.code(), kind.meaning())).into_response()
+        }
     }
 }
 
-/// What the one `Authorization: Bearer` field shows. Two fields show nothing: who reads the other one?
-fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+/// What the one `Authorization` field shows. Two fields show nothing that counts: who reads the other one?
+fn shown(headers: &HeaderMap) -> Shown<'_> {
     let mut fields = headers.get_all(AUTHORIZATION).iter();
-    let (field, None) = (fields.next()?.as_bytes(), fields.next()) else { return None };
-    let (scheme, token) = field.split_at_checked("Bearer ".len())?;
-    scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
+    let field = match (fields.next(), fields.next()) {
+        (None, _) => return Shown::Nothing,
+        (Some(field), None) => field.as_bytes(),
+        (Some(_), Some(_)) => return Shown::Other,
+    };
+    match field.split_at_checked("Bearer ".len()) {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case(b"Bearer ") => Shown::Token(token.trim_ascii()),
+        _ => Shown::Other,
+    }
 }
 
 #[cfg(test)]
@@ -144,33 +192,65 @@ mod tests {
         assert_eq!(format!("{auth:?}"), "Bearer(Token(…))");
     }
 
+    /// A door where `rmt_ada` is ada's.
+    fn known(auth: Auth) -> Known {
+        let stored = |shown: &[u8]| match shown {
+            b"rmt_ada" => Ok(Some(Identity::stored("ada"))),
+            b"rmt_broken" => Err(Error::internal("the store is gone")),
+            _ => Ok(None),
+        };
+        Known { auth, stored: Arc::new(stored) }
+    }
+
     #[test]
-    fn only_the_one_right_bearer_token_opens() {
-        let auth = Auth::Bearer(Token::new(TOKEN).unwrap());
-        let cases: [(&[&str], bool); 14] = [
-            (&[], false),
-            (&[&format!("Bearer {TOKEN}")], true),
-            (&[&format!("bearer {TOKEN}")], true),
-            (&[&format!("BEARER   {TOKEN} ")], true),
-            (&[TOKEN], false),
-            (&["Bearer"], false),
-            (&["Bearer "], false),
-            (&[&format!("Bearer{TOKEN}")], false),
-            (&[&format!("Basic {TOKEN}")], false),
-            (&[&format!("Bearer {TOKEN}x")], false),
-            (&[&format!("Bearer {}", &TOKEN[1..])], false),
-            (&[&format!("Bearer {}", TOKEN.to_uppercase())], false),
-            (&[&format!("Bearer {TOKEN}"), &format!("Bearer {TOKEN}")], false),
-            (&["Bearer wrong", &format!("Bearer {TOKEN}")], false),
+    fn a_token_opens_for_whom_it_means_and_nothing_else_opens() {
+        let (http, ada) = (Some("http"), Some("ada"));
+        let own = format!("Bearer {TOKEN}");
+        // The fields, who that is where a token is needed, and where none is.
+        let cases: [(&[&str], Option<&str>, Option<&str>); 24] = [
+            (&[], None, http),
+            (&[&own], http, None),
+            (&[&format!("bearer {TOKEN}")], http, None),
+            (&[&format!("BEARER   {TOKEN} ")], http, None),
+            (&["Bearer rmt_ada"], ada, ada),
+            (&["bearer \t rmt_ada\t"], ada, ada),
+            (&["Bearer rmt_ad a"], None, None),
+            (&["Bearer rmt_ada rmt_ada"], None, None),
+            (&["Bearer rmt_Ada"], None, None),
+            (&["Bearer rmt_ada,"], None, None),
+            (&["Bearer \"rmt_ada\""], None, None),
+            (&["Basic rmt_ada"], None, None),
+            (&["rmt_ada"], None, None),
+            (&["Bearer rmt_taken-back"], None, None),
+            (&[TOKEN], None, None),
+            (&["Bearer"], None, None),
+            (&["Bearer "], None, None),
+            (&[""], None, None),
+            (&[&format!("Bearer{TOKEN}")], None, None),
+            (&[&format!("Bearer {TOKEN}x")], None, None),
+            (&[&format!("Bearer {}", TOKEN.to_uppercase())], None, None),
+            (&[&own, &own], None, None),
+            (&["Bearer rmt_ada", &own], None, None),
+            (&["Bearer wrong", "Bearer rmt_ada"], None, None),
         ];
-        for (fields, expected) in cases {
+        let (with, without) = (known(Auth::Bearer(Token::new(TOKEN).unwrap())), known(Auth::LoopbackWithoutToken));
+        for (fields, needed, not_needed) in cases {
             let mut headers = HeaderMap::new();
             for field in fields {
                 headers.append(AUTHORIZATION, field.parse().unwrap());
             }
-            assert_eq!(auth.principal(&headers).is_some(), expected, "{fields:?}");
-            assert!(Auth::LoopbackWithoutToken.principal(&headers).is_some());
+            for (known, expected) in [(&with, needed), (&without, not_needed)] {
+                let identity = known.identity(&headers).unwrap();
+                assert_eq!(identity, expected.map(Identity::stored), "{fields:?}");
+            }
         }
+    }
+
+    #[test]
+    fn a_store_that_fails_opens_for_nobody() {
+        let mut headers = HeaderMap::new();
+        headers.append(AUTHORIZATION, "Bearer rmt_broken".parse().unwrap());
+        assert!(known(Auth::LoopbackWithoutToken).identity(&headers).is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The sessions of legacy clients: how many, how long, and whose. Modern clients have none.
 //!
 //! A session belongs to the principal that began it; to everyone else it does not exist, so knowing its id
-//! gives nothing. The library asks for sessions by id alone, so who asks travels beside the request, in
+//! gives nothing. One principal cannot fill the house. The library asks for sessions by id alone, so who asks travels beside the request, in
 //! [`Asker`], and what the library has no answer for (a full house) travels back the same way.
 
 use std::cell::Cell;
@@ -20,7 +20,7 @@ use rmcp::transport::streamable_http_server::session::local::{LocalSessionManage
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::auth::Principal;
+use crate::policy::Identity;
 
 /// How long a session may stand idle. Long enough for a person who reads, short enough that the sessions of
 /// clients that went without a word do not fill the house.
@@ -33,11 +33,12 @@ const RETRY_SECONDS: &str = "30";
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     free: Arc<Semaphore>,
+    per_principal: usize,
     owners: Mutex<HashMap<SessionId, Owner>>,
 }
 
 struct Owner {
-    principal: Principal,
+    principal: String,
     /// Given back when the session is forgotten.
     _place: OwnedSemaphorePermit,
 }
@@ -55,7 +56,7 @@ pub(super) enum SessionsError {
 
 /// Who makes the request that is being handled, and what is refused to it.
 struct Asker {
-    principal: Principal,
+    principal: String,
     refusal: Cell<Option<Refusal>>,
 }
 
@@ -69,9 +70,9 @@ tokio::task_local! {
     static ASKER: Asker;
 }
 
-/// Handles a request on behalf of its [`Principal`].
+/// Handles a request on behalf of the principal of its [`Identity`].
 pub(super) async fn on_behalf(request: Request, next: Next) -> Response {
-    let Some(principal) = request.extensions().get::<Principal>().cloned() else {
+    let Some(principal) = request.extensions().get::<Identity>().map(|identity| identity.principal.clone()) else {
         return StatusCode::UNAUTHORIZED.into_response();
     };
     let asker = Asker { principal, refusal: Cell::new(None) };
@@ -90,11 +91,17 @@ pub(super) async fn on_behalf(request: Request, next: Next) -> Response {
 }
 
 impl Sessions {
-    /// Room for `most` sessions.
-    pub(super) fn new(most: usize) -> Self {
+    /// Room for `most` sessions, and for `per_principal` of each principal.
+    pub(super) fn new(most: usize, per_principal: usize) -> Self {
         let mut inner = LocalSessionManager::default();
         inner.session_config.keep_alive = Some(IDLE);
-        Self { inner, free: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))), owners: Mutex::default() }
+        let free = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
+        Self { inner, free, per_principal, owners: Mutex::default() }
+    }
+
+    fn has_room_for(&self, principal: &str) -> bool {
+        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        owners.values().filter(|owner| owner.principal == principal).count() < self.per_principal
     }
 
     /// Whether the session is the asker's. Outside a request the library itself asks, about its own.
@@ -125,6 +132,12 @@ impl SessionManager for Sessions {
             refuse(Refusal::Full);
             return Err(SessionsError::Full);
         };
+        // Two that begin at the same moment may both get the last place of their principal; the house's own limit
+        // holds in any case.
+        if !self.has_room_for(&principal) {
+            refuse(Refusal::Full);
+            return Err(SessionsError::Full);
+        }
         let (id, transport) = self.inner.create_session().await?;
         let owner = Owner { principal, _place: place };
         self.owners.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), owner);
@@ -187,12 +200,12 @@ mod tests {
     use super::*;
 
     async fn by<T>(principal: &str, work: impl Future<Output = T>) -> T {
-        ASKER.scope(Asker { principal: Principal(principal.to_owned()), refusal: Cell::new(None) }, work).await
+        ASKER.scope(Asker { principal: principal.to_owned(), refusal: Cell::new(None) }, work).await
     }
 
     #[tokio::test]
     async fn a_session_is_its_principals_alone() {
-        let sessions = Sessions::new(2);
+        let sessions = Sessions::new(2, 2);
         let (id, _transport) = by("a", sessions.create_session()).await.unwrap();
         assert!(by("a", sessions.has_session(&id)).await.unwrap());
         assert!(!by("b", sessions.has_session(&id)).await.unwrap());
@@ -205,7 +218,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_house_takes_the_next_when_one_goes() {
-        let sessions = Sessions::new(2);
+        let sessions = Sessions::new(2, 2);
         let (first, _first) = by("a", sessions.create_session()).await.unwrap();
         let (_, _second) = by("b", sessions.create_session()).await.unwrap();
         assert!(matches!(by("a", sessions.create_session()).await, Err(SessionsError::Full)));
@@ -217,7 +230,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn one_principal_cannot_fill_the_house() {
+        let sessions = Sessions::new(4, 2);
+        let (first, _first) = by("a", sessions.create_session()).await.unwrap();
+        let (_, _second) = by("a", sessions.create_session()).await.unwrap();
+        assert!(matches!(by("a", sessions.create_session()).await, Err(SessionsError::Full)));
+        assert!(by("b", sessions.create_session()).await.is_ok());
+        by("a", sessions.close_session(&first)).await.unwrap();
+        assert!(by("a", sessions.create_session()).await.is_ok());
+    }
+
+    #[tokio::test]
     async fn without_an_asker_no_session_begins() {
-        assert!(matches!(Sessions::new(2).create_session().await, Err(SessionsError::Full)));
+        assert!(matches!(Sessions::new(2, 2).create_session().await, Err(SessionsError::Full)));
     }
 }

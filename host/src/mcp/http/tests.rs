@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
+use crate::policy::Identity;
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
@@ -60,12 +61,28 @@ struct Answer {
     body: String,
 }
 
+/// A door's `http`, and the principals whose stored tokens are `rmt_` and their name.
+fn known(auth: Auth, stored: &Arc<Mutex<Vec<&'static str>>>) -> Known {
+    let stored = Arc::clone(stored);
+    let whose = move |shown: &[u8]| {
+        let name = shown.strip_prefix(b"rmt_").unwrap_or_default();
+        let stored = stored.lock().unwrap();
+        Ok(stored.iter().find(|stored| stored.as_bytes() == name).map(|name| Identity::stored(*name)))
+    };
+    Known { auth, stored: Arc::new(whose) }
+}
+
 async fn open(auth: Auth, config: ServeConfig) -> Running {
+    open_for(auth, config, &Arc::default()).await
+}
+
+async fn open_for(auth: Auth, config: ServeConfig, stored: &Arc<Mutex<Vec<&'static str>>>) -> Running {
     let handler = Waits::default();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let shutdown = CancellationToken::new();
-    let router = Door::check(address, auth, &config).unwrap().router(handler.clone(), shutdown.clone());
+    let door = Door::check(address, known(auth, stored), &config, 100).unwrap();
+    let router = door.router(handler.clone(), shutdown.clone());
     let until = shutdown.clone();
     tokio::spawn(async move { accept(listener, router, &TaskTracker::new(), &until).await });
     Running { address, handler, shutdown }
@@ -230,6 +247,44 @@ async fn without_the_token_nothing_is_answered() {
 }
 
 #[tokio::test]
+async fn a_session_is_of_one_principal_and_ends_for_it_with_its_token() {
+    let stored = Arc::new(Mutex::new(vec!["ada", "bob"]));
+    let door = open_for(Auth::Bearer(Token::new(TOKEN).unwrap()), ServeConfig::default(), &stored).await;
+    let (ada, bob) = ("Authorization: Bearer rmt_ada", "Authorization: Bearer rmt_bob");
+    let begun = door.post(&[ada], &initialize()).await;
+    assert_eq!(begun.status, 200);
+    let session = session(&begun);
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+    assert_eq!(door.post(&[ada, &session], &list).await.status, 200);
+
+    let own = format!("Authorization: Bearer {TOKEN}");
+    for other in [bob, own.as_str()] {
+        assert_eq!(door.post(&[other, &session], &list).await.status, 404, "{other}");
+        assert_eq!(door.send(&request("GET", &[other, &session], "")).await.status, 404, "{other}");
+        assert_eq!(door.send(&request("DELETE", &[other, &session], "")).await.status, 404, "{other}");
+    }
+    assert_eq!(door.post(&[&session], &list).await.status, 401);
+    assert_eq!(door.post(&[ada, bob, &session], &list).await.status, 401);
+    assert_eq!(door.post(&[ada, &session], &list).await.status, 200, "nobody else could end it");
+
+    // A stream of news ends with the token, too.
+    let mut news = TcpStream::connect(door.address).await.unwrap();
+    let open = request("GET", &[ada, &session, "Accept: text/event-stream"], "");
+    news.write_all(open.as_bytes()).await.unwrap();
+    let mut first = [0; 15];
+    news.read_exact(&mut first).await.unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200 OK");
+    stored.lock().unwrap().retain(|name| *name != "ada");
+    let mut rest = Vec::new();
+    news.read_to_end(&mut rest).await.unwrap();
+    assert!(rest.ends_with(b"0\r\n\r\n"), "{}", String::from_utf8_lossy(&rest));
+    assert_eq!(door.post(&[ada, &session], &list).await.status, 401);
+    assert_eq!(door.send(&request("GET", &[ada, &session], "")).await.status, 401);
+    assert_eq!(door.post(&[bob, &session], &list).await.status, 404);
+    assert_eq!(door.post(&[bob], &initialize()).await.status, 200);
+}
+
+#[tokio::test]
 async fn other_paths_are_not_there() {
     let door = open(Auth::Bearer(Token::new(TOKEN).unwrap()), ServeConfig::default()).await;
     let paths = [
@@ -339,6 +394,8 @@ async fn a_closed_door_ends_connections() {
 fn wrong_settings_are_found_before_anything_listens() {
     let address: SocketAddr = "127.0.0.1:0".parse().unwrap();
     let base = ServeConfig::default;
+    let check =
+        |address, config: &_| Door::check(address, known(Auth::LoopbackWithoutToken, &Arc::default()), config, 1);
     let cases = [
         ("0.0.0.0:0".parse().unwrap(), base()),
         (address, ServeConfig { requests_per_second: 0, ..base() }),
@@ -347,8 +404,8 @@ fn wrong_settings_are_found_before_anything_listens() {
         (address, ServeConfig { origins: vec!["null".to_owned()], ..base() }),
     ];
     for (address, config) in cases {
-        let error = Door::check(address, Auth::LoopbackWithoutToken, &config).err().unwrap();
+        let error = check(address, &config).err().unwrap();
         assert_eq!(error.kind, ErrorKind::Config, "{config:?}");
     }
-    assert!(Door::check(address, Auth::LoopbackWithoutToken, &base()).is_ok());
+    assert!(check(address, &base()).is_ok());
 }

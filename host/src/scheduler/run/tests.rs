@@ -6,7 +6,7 @@ use serde_json::{Map, json};
 
 use super::*;
 use crate::config::Config;
-use crate::policy::Grant;
+use crate::policy::{Directory, Grant, Principal};
 use crate::registry::{Capability, CapabilityName, Digest, Entry, Withdrawn};
 use crate::scheduler::next::Timing;
 use crate::scheduler::{Definition, Status};
@@ -48,7 +48,24 @@ fn snapshot(grants: &[Option<&str>]) -> Snapshot {
     // The loops of agents belong to another one, which has its grant.
     let official = crate::scheduler::official();
     let entries = [(name.clone(), entry(name, grants)), (official.clone(), entry(official, &[None]))];
-    Snapshot { generation: 1, entries: entries.map(|(name, entry)| (name, Arc::new(entry))).into() }
+    let directory =
+        Directory { principals: [("a".to_owned(), Principal::default())].into(), ..Directory::default() };
+    Snapshot {
+        generation: 1,
+        entries: entries.map(|(name, entry)| (name, Arc::new(entry))).into(),
+        directory: Arc::new(directory),
+        ..Snapshot::default()
+    }
+}
+
+/// The same, where every tool asks for a role.
+fn restricted(snapshot: Snapshot) -> Snapshot {
+    let entries = snapshot.entries.into_iter().map(|(name, entry)| {
+        let entry = Arc::into_inner(entry).unwrap();
+        let restrictions = vec![Restriction { role: Some("admin".to_owned()), ..Restriction::default() }];
+        (name, Arc::new(Entry { restrictions, ..entry }))
+    });
+    Snapshot { entries: entries.collect(), ..snapshot }
 }
 
 fn looped(origin: Origin, tool: &str) -> Loop {
@@ -80,6 +97,8 @@ fn rights_are_looked_at_before_each_start() {
     use Origin::{Agent, Capability, Person, Preset};
     let (granted, narrowed) = (snapshot(&[None]), snapshot(&[None, Some("every=1h")]));
     let (taken_back, gone) = (snapshot(&[]), Snapshot::default());
+    let unowned = Snapshot { directory: Arc::default(), ..snapshot(&[None]) };
+    let restricted = restricted(snapshot(&[None]));
     let cases: &[(Origin, &str, &Snapshot, &str)] = &[
         (Preset, "look", &granted, "ok"),
         (Preset, "look", &taken_back, "call/not-allowed"),
@@ -98,6 +117,16 @@ fn rights_are_looked_at_before_each_start() {
         (Person, "wipe", &taken_back, "ok"),
         (Person, "hidden", &taken_back, "ok"),
         (Person, "look", &gone, "call/unknown-tool"),
+        // Whose maker may call nothing any more.
+        (Capability, "look", &unowned, "call/not-allowed"),
+        (Agent, "look", &unowned, "call/not-allowed"),
+        (Preset, "look", &unowned, "ok"),
+        (Person, "look", &unowned, "ok"),
+        // Whose maker lacks the role that the tool now asks for.
+        (Capability, "look", &restricted, "call/not-allowed"),
+        (Agent, "look", &restricted, "call/not-allowed"),
+        (Preset, "look", &restricted, "ok"),
+        (Person, "look", &restricted, "ok"),
     ];
     for (origin, tool, snapshot, expected) in cases {
         let told = permitted(&looped(*origin, tool), snapshot, &Config::default());
