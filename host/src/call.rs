@@ -24,11 +24,12 @@ use crate::namespaces::loops::{Loops, Maker};
 use crate::namespaces::{Access, entities::Entities, http::Http, log::Log};
 use crate::policy::{self, Granted, Identity};
 use crate::registry::{Capability, Catalog, Entry, Snapshot, ToolName};
-use crate::runtime::{Finished, GuestCall, Lease, Runtime, tools};
+use crate::runtime::{Finished, GuestCall, Lease, Moments, Runtime, tools};
 use crate::scheduler::{self, Loop, Origin, Run};
 use crate::secrets::{Redactor, Vault};
 use crate::standing::Standings;
 use crate::store::Store;
+use crate::telemetry::{Labels, Telemetry};
 use crate::validate::{Mismatch, ToolSchemas};
 
 /// The agents' door. Cheap to clone; it can call and look, never install, grant or approve.
@@ -49,6 +50,7 @@ pub(crate) struct Rooms {
     pub(crate) store: Arc<Store>,
     pub(crate) entities: EntitiesConfig,
     pub(crate) changes: tokio::sync::watch::Receiver<u64>,
+    pub(crate) telemetry: Telemetry,
 }
 
 /// A request for one call.
@@ -115,10 +117,11 @@ impl Host {
     pub async fn call(&self, request: CallRequest, cancel: CancellationToken) -> Result<Reply, Failure> {
         let begun = clock::monotonic();
         let found = self.find(&request.tool);
-        let record = match self.rooms.audit.begin(start(&request, found.as_ref().ok())).await {
+        let mut record = match self.rooms.audit.begin(start(&request, found.as_ref().ok())).await {
             Ok(record) => record,
             Err(error) => return Err(Failure::before_record(error)),
         };
+        record.show(found.as_ref().map_or_else(|_| Labels::unknown(), Found::labels), request.client.parent);
         let mut trail = Trail::default();
         let answer = match &found {
             Ok(found) => self.answer(&request, found, record.id(), begun, &cancel, &mut trail).await,
@@ -162,6 +165,11 @@ impl Host {
     #[must_use]
     pub fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
         self.rooms.changes.clone()
+    }
+
+    /// Where numbers of a door are told.
+    pub(crate) fn telemetry(&self) -> &Telemetry {
+        &self.rooms.telemetry
     }
 
     /// The steps of a call that can say no.
@@ -267,6 +275,10 @@ impl Found {
     fn schemas(&self) -> &ToolSchemas {
         &self.entry.schemas[self.position]
     }
+
+    fn labels(&self) -> Labels {
+        Labels::of(&self.entry.capability.name, &self.tool().name)
+    }
 }
 
 fn unknown(name: &ToolName, entry: Option<&Arc<Entry>>) -> Error {
@@ -323,6 +335,7 @@ fn guest_call(request: &CallRequest, input: String, call_id: &str) -> tools::Too
 #[derive(Default)]
 struct Trail {
     usage: Usage,
+    moments: Moments,
     http: Option<Http>,
     entities: Option<Entities>,
     loops: Option<Loops>,
@@ -349,6 +362,7 @@ impl Trail {
             bytes_in,
             ..self.usage
         };
+        self.moments = finished.spent.moments;
         let redactor = self.redactor();
         self.log = finished.log.into_lines().iter().map(|line| redactor.redact_text(line)).collect();
         finished.outcome
@@ -390,7 +404,7 @@ impl Trail {
 
 /// Ends the record, whatever the outcome, and gives the caller its part.
 async fn finish(
-    record: OpenRecord,
+    mut record: OpenRecord,
     answer: Result<Answer>,
     mut trail: Trail,
     asked: Vec<Asked>,
@@ -400,6 +414,7 @@ async fn finish(
     trail.usage.time = clock::monotonic().duration_since(begun);
     let usage = trail.usage;
     let call_id = record.id().to_owned();
+    record.passed(trail.moments);
     let error = answer.as_ref().err();
     let detail = error.map(|error| match &error.detail {
         Some(detail) => format!("{}: {detail}", error.message),

@@ -45,10 +45,12 @@ pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
     let config = Config::load(&home)?;
     let app = context.open()?;
     let result = on_threads(async {
+        let telemetry = app.telemetry().await?;
         let host = app.host()?;
         let schedules = app.scheduler()?.start()?;
         let served = serve(&args, &home, config, host, context.output).await;
         schedules.stop().await;
+        telemetry.stop().await;
         served
     });
     app.shutdown();

@@ -37,6 +37,7 @@ use super::server::Server;
 use crate::call::Host;
 use crate::config::ServeConfig;
 use crate::error::{Error, ErrorKind, Result};
+use crate::telemetry::Telemetry;
 
 /// Who the calls of this door are recorded for, as long as there is one token.
 const PRINCIPAL: &str = "http";
@@ -85,7 +86,7 @@ pub async fn serve_http(host: Host, options: HttpOptions) -> Result<()> {
     // Cancelled in this order: subscriptions end with a word, calls end by themselves, sessions end.
     let subscriptions = CancellationToken::new();
     let sessions = CancellationToken::new();
-    let door = Door::check(address, auth, &config)?;
+    let door = Door::check(address, auth, &config)?.telling(host.telemetry().clone());
     let server = Server::new(host, PRINCIPAL, subscriptions.clone());
     let calls = server.calls().clone();
     let router = door.router(server, sessions.clone());
@@ -115,6 +116,7 @@ struct Door {
     sessions: usize,
     requests_per_second: u32,
     body_bytes: usize,
+    telemetry: Telemetry,
 }
 
 impl Door {
@@ -131,7 +133,13 @@ impl Door {
             sessions: config.sessions,
             requests_per_second: config.requests_per_second,
             body_bytes: config.body_bytes,
+            telemetry: Telemetry::default(),
         })
+    }
+
+    /// Tells how many sessions there are.
+    fn telling(self, telemetry: Telemetry) -> Self {
+        Self { telemetry, ..self }
     }
 
     /// The whole way of a request. Generic, because tests put a handler of their own behind it.
@@ -143,6 +151,7 @@ impl Door {
             .with_json_response(true)
             .with_cancellation_token(stop);
         let sessions = Arc::new(Sessions::new(self.sessions));
+        self.telemetry.level("remit.sessions", "Sessions of legacy clients over HTTP.", sessions.taken());
         let mcp = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
         // The last layer is the first that a request meets. Other paths, `/.well-known/` among them, are 404.
         Router::new()

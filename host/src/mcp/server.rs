@@ -24,11 +24,13 @@ use tokio_util::task::TaskTracker;
 
 use super::changes::Changes;
 use super::inbox::Inbox;
-use super::reply;
+use super::{parent, reply};
 use super::tools::{InvalidCursor, Lists, ToolList};
 use crate::call::{CallRequest, Host};
+use crate::client::Client;
 use crate::error::{Error, ErrorKind};
 use crate::policy::Identity;
+use crate::telemetry::Parent;
 
 /// The handler. Cheap to clone; all clones of one door share its state.
 #[derive(Clone)]
@@ -67,13 +69,16 @@ impl Server {
     async fn call(
         &self,
         request: CallToolRequestParams,
+        parent: Option<Parent>,
         cancel: CancellationToken,
     ) -> Result<CallToolResponse, ErrorData> {
         let unknown = ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None);
         let list = self.list()?;
         let Some(tool) = list.find(&request.name) else { return Err(unknown) };
         let caller = Identity::stored(self.principal);
-        let call = CallRequest::new(caller, tool.clone(), request.arguments.unwrap_or_default());
+        let client = Client { parent, ..Client::default() };
+        let arguments = request.arguments.unwrap_or_default();
+        let call = CallRequest { client, ..CallRequest::new(caller, tool.clone(), arguments) };
         let _running = self.calls.token();
         let result = match self.host.call(call, cancel).await {
             Ok(reply) => reply::success(reply),
@@ -140,7 +145,8 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        fenced(self.call(request, context.ct)).await
+        let parent = parent::parent(&context);
+        fenced(self.call(request, parent, context.ct)).await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
