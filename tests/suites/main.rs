@@ -32,6 +32,7 @@ mod rotation;
 mod sandbox;
 mod scaffold;
 mod secrets;
+mod telemetry;
 mod text;
 mod tidy;
 

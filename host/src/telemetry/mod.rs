@@ -17,6 +17,7 @@ mod spans;
 mod tests;
 mod totals;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -76,6 +77,7 @@ pub struct Running {
 /// What tells, while a server runs.
 pub struct Service {
     telemetry: Telemetry,
+    page: Option<SocketAddr>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -135,12 +137,14 @@ impl Service {
     ) -> Result<Self> {
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         if config.prometheus.is_none() && config.otlp.is_none() {
-            return Ok(Self { telemetry: Telemetry::default(), stop, tasks });
+            return Ok(Self { telemetry: Telemetry::default(), page: None, stop, tasks });
         }
         let totals = Arc::new(Totals::default());
+        let mut bound = None;
         if let Some(address) = config.prometheus {
             let page = Page::new(address, config.prometheus_token_file.as_deref(), totals.clone())?;
             if let Some(listener) = page.listen().await {
+                bound = listener.local_addr().ok();
                 tasks.spawn(page.serve(listener, stop.clone()));
             }
         }
@@ -158,13 +162,20 @@ impl Service {
             tasks.spawn(exporter.run(stop.clone()));
             queue = Some(send);
         }
-        Ok(Self { telemetry: Telemetry { on: Some(Arc::new(On { totals, queue })) }, stop, tasks })
+        let telemetry = Telemetry { on: Some(Arc::new(On { totals, queue })) };
+        Ok(Self { telemetry, page: bound, stop, tasks })
     }
 
     /// What calls are told to.
     #[must_use]
     pub fn telemetry(&self) -> Telemetry {
         self.telemetry.clone()
+    }
+
+    /// Where the page for Prometheus is.
+    #[must_use]
+    pub fn page(&self) -> Option<SocketAddr> {
+        self.page
     }
 
     /// Sends what waits, for a moment at most, and ends.
