@@ -10,8 +10,8 @@ use crate::audit::Audit;
 use crate::call::{Host, Rooms};
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::egress::{Egress, Outside, Own};
-use crate::error::Result;
+use crate::egress::{Collector, Egress, Outside, Own, Unsent};
+use crate::error::{Error, Result};
 use crate::policy;
 use crate::registry::{Artifacts, Catalog, Digest};
 use crate::runtime::{Admission, CompiledCache, Compiler, Engine, Loader, Runtime};
@@ -20,6 +20,7 @@ use crate::secrets::{Connections, Vault, sealing_key};
 use crate::shares::Shares;
 use crate::standing::Standings;
 use crate::store::Store;
+use crate::telemetry::{self, Telemetry};
 use crate::tokens::Tokens;
 
 /// How often a server looks whether another process changed something, to announce it. Calls do not depend on
@@ -65,6 +66,7 @@ pub struct App {
     vault: Arc<Vault>,
     standings: Arc<Standings>,
     admin: Admin,
+    telemetry: OnceLock<Telemetry>,
     host: OnceLock<Host>,
 }
 
@@ -109,6 +111,7 @@ impl App {
             vault,
             standings,
             admin,
+            telemetry: OnceLock::new(),
             host: OnceLock::new(),
         })
     }
@@ -124,24 +127,46 @@ impl App {
         if let Some(host) = self.host.get() {
             return Ok(host.clone());
         }
+        let telemetry = self.telemetry.get_or_init(Telemetry::default).clone();
         let engine = self.engine()?;
-        let loader = self.loader(engine.clone())?;
+        let loader = self.loader(engine.clone())?.telling(telemetry.clone());
+        let admission = Admission::new(self.config.runtime);
+        telemetry.level("remit.calls.waiting", "Calls that wait for a place to run.", admission.waiting());
         let host = Host::new(Rooms {
             catalog: self.catalog.clone(),
             standings: self.standings.clone(),
             tokens: Tokens::new(self.store.clone(), self.catalog.clone(), self.clock.clone()),
             shares: Arc::new(Shares::new(self.config.principals)),
             asks: Asks::new(self.store.clone()),
-            audit: Audit::new(self.store.clone(), self.clock.clone()),
-            runtime: Runtime::new(engine, loader, Admission::new(self.config.runtime))?,
+            audit: Audit::new(self.store.clone(), self.clock.clone()).telling(telemetry.clone()),
+            runtime: Runtime::new(engine, loader, admission)?,
             egress: Arc::new(self.egress()?),
             vault: self.vault.clone(),
             store: self.store.clone(),
             entities: self.config.entities,
             changes: watch(self.store.clone()),
             updates: tokio::sync::broadcast::Sender::new(UPDATES),
+            telemetry,
         });
         Ok(self.host.get_or_init(|| host).clone())
+    }
+
+    /// Starts what tells the operator's tools of calls. Before the first use of the agents' door; without it they
+    /// are told nothing.
+    pub async fn telemetry(&self) -> Result<telemetry::Service> {
+        let service =
+            telemetry::Service::start(&self.config.telemetry, self.own()?, &self.outside, &self.clock).await?;
+        self.telemetry
+            .set(service.telemetry())
+            .map_err(|_| Error::internal("telemetry was started after the agents' door"))?;
+        Ok(service)
+    }
+
+    /// Whether the collector of telemetry takes messages; nothing when there is none.
+    pub async fn reach_collector(&self) -> Result<Option<std::result::Result<(), Unsent>>> {
+        let Some(url) = &self.config.telemetry.otlp else { return Ok(None) };
+        let collector = Collector::configured(url, self.own()?, &self.outside)?;
+        Ok(Some(telemetry::reach(&collector).await))
     }
 
     /// The host's own way out, to token endpoints.

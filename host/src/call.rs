@@ -44,6 +44,7 @@ use crate::secrets::Vault;
 use crate::shares::Shares;
 use crate::standing::Standings;
 use crate::store::Store;
+use crate::telemetry::{Labels, Telemetry};
 use crate::tokens::Tokens;
 
 /// The agents' door. Cheap to clone; it can call and look, never install, grant or approve.
@@ -67,6 +68,7 @@ pub(crate) struct Rooms {
     pub(crate) entities: EntitiesConfig,
     pub(crate) changes: tokio::sync::watch::Receiver<u64>,
     pub(crate) updates: broadcast::Sender<Updated>,
+    pub(crate) telemetry: Telemetry,
 }
 
 /// A request for one call.
@@ -217,6 +219,11 @@ impl Host {
         self.rooms.changes.clone()
     }
 
+    /// Where numbers of a door are told.
+    pub(crate) fn telemetry(&self) -> &Telemetry {
+        &self.rooms.telemetry
+    }
+
     async fn visit(&self, visit: Visit, operation: Operation, cancel: CancellationToken) -> Result<Answer, Failure> {
         let passed = self.pass(Request::of_visit(visit, operation), cancel).await?;
         Ok(passed.answer)
@@ -226,10 +233,11 @@ impl Host {
     async fn pass(&self, request: Request, cancel: CancellationToken) -> Result<Passed, Failure> {
         let begun = clock::monotonic();
         let found = self.snapshot().and_then(|snapshot| request.find(&snapshot));
-        let record = match self.rooms.audit.begin(request.start(found.as_ref().ok())).await {
+        let mut record = match self.rooms.audit.begin(request.start(found.as_ref().ok())).await {
             Ok(record) => record,
             Err(error) => return Err(Failure::before_record(error)),
         };
+        record.show(found.as_ref().map_or_else(|_| Labels::unknown(), Found::labels), request.client.parent);
         let mut trail = Trail::default();
         let answer = match &found {
             Ok(found) => self.answer(&request, found, record.id(), begun, &cancel, &mut trail).await,

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::mpsc;
 
 use crate::answer::Plan;
+use crate::telemetry::Parent;
 pub use crate::runtime::ask::{Answer, Feature, NamedQuestion, Question};
 
 /// What the client of a call is to it.
@@ -22,6 +23,8 @@ pub struct Client {
     pub rounds: u32,
     /// Hears how far the call is. What it is too slow for is dropped.
     pub news: Option<mpsc::Sender<News>>,
+    /// Its span, in which a trace shows the call. It goes to the operator's collector, and nowhere else.
+    pub parent: Option<Parent>,
 }
 
 /// What a client can be asked, in an order.

@@ -46,6 +46,8 @@ pub struct Config {
     pub principals: PrincipalsConfig,
     /// How secrets are kept.
     pub secrets: SecretsConfig,
+    /// What the operator's own tools are told of calls.
+    pub telemetry: TelemetryConfig,
     /// Exceptions for one capability, by `publisher/slug`.
     pub capability: BTreeMap<String, CapabilityConfig>,
     /// Exceptions for the host's own requests for one connection, by the secret's name.
@@ -269,6 +271,22 @@ impl Default for SecretsConfig {
     }
 }
 
+/// What the operator's own tools are told of calls while `remit serve` runs. Without a key: nothing.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct TelemetryConfig {
+    /// Where Prometheus reads numbers at `/metrics`, as `127.0.0.1:9464`. An address that other machines can reach
+    /// needs `prometheus-token-file`.
+    pub prometheus: Option<SocketAddr>,
+    /// The file with the token that Prometheus must send. A relative path starts at the home.
+    pub prometheus_token_file: Option<PathBuf>,
+    /// Where traces and numbers are sent in OpenTelemetry's protocol over HTTP, as `http://127.0.0.1:4318`; on
+    /// another machine it must be `https://`.
+    pub otlp: Option<String>,
+    /// Exceptions for messages to `otlp` on another machine.
+    pub http: HttpExceptions,
+}
+
 impl Config {
     /// Reads `remit.toml` of the home at `home`. Without one, everything is as it is by default.
     pub fn load(home: &Path) -> Result<Self> {
@@ -285,8 +303,10 @@ impl Config {
         config.secrets.key_file = config.secrets.key_file.map(|file| home.join(file));
         let capabilities = config.capability.values_mut().map(|settings| &mut settings.http);
         let secrets = config.secret.values_mut().map(|settings| &mut settings.http);
-        let deliveries = std::iter::once(&mut config.loops.deliver.http);
-        for file in capabilities.chain(secrets).chain(deliveries).flat_map(|exceptions| &mut exceptions.ca) {
+        let token_file = &mut config.telemetry.prometheus_token_file;
+        *token_file = token_file.take().map(|file| home.join(file));
+        let own = [&mut config.loops.deliver.http, &mut config.telemetry.http];
+        for file in capabilities.chain(secrets).chain(own).flat_map(|exceptions| &mut exceptions.ca) {
             *file = home.join(&file);
         }
         Ok(config)

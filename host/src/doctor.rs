@@ -244,7 +244,26 @@ fn kept(home: &Path, config: Config, findings: &mut Vec<Finding>) -> Result<()> 
             ),
         },
     });
+    findings.extend(collector(&app)?);
     Ok(())
+}
+
+/// Whether the collector of telemetry answers. Without one there is nothing to say.
+fn collector(app: &App) -> Result<Option<Finding>> {
+    const CHECK: &str = "collector";
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::internal("no request can be made").detail(error))?;
+    let reached = runtime.block_on(app.reach_collector())?;
+    Ok(reached.map(|reached| match reached {
+        Ok(()) => Finding::ok(CHECK, "it takes what telemetry sends"),
+        Err(unsent) => Finding::warn(
+            CHECK,
+            format!("telemetry cannot be sent: {unsent}"),
+            "start the collector, or correct `telemetry.otlp` in `remit.toml`; calls do not wait for it",
+        ),
+    }))
 }
 
 fn mode(metadata: &Metadata) -> u32 {

@@ -22,6 +22,7 @@
 //! | [`asks`] | what people are asked for when a request is refused |
 //! | [`secrets`] | where credentials are, and that they come out nowhere |
 //! | [`audit`] | what is remembered of a call |
+//! | [`telemetry`] | what the operator's own tools are told of calls |
 //! | [`doctor`] | whether a home is in order |
 //! | [`store`] | how all this is kept |
 //! | [`build`] | how source becomes a capability |
@@ -55,5 +56,6 @@ pub mod secrets;
 mod shares;
 mod standing;
 pub mod store;
+pub mod telemetry;
 pub mod tokens;
 pub mod validate;

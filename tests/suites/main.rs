@@ -33,6 +33,7 @@ mod rotation;
 mod sandbox;
 mod scaffold;
 mod secrets;
+mod telemetry;
 mod text;
 mod tidy;
 

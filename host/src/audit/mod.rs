@@ -69,6 +69,17 @@ pub struct RequestRecord {
     pub time_ms: u64,
     /// The host's own request, for the connection in `secrets`. Its sizes are not told.
     pub own: bool,
+    /// What a trace shows of it. Not stored.
+    pub traced: Traced,
+}
+
+/// What a trace shows of a request beside its record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traced {
+    /// When it began.
+    pub begun: Option<std::time::Instant>,
+    /// The entry of the allow-list that admitted it.
+    pub host: Option<String>,
 }
 
 /// One change of a document as it is recorded, or planned in a dry run. Never its value.

@@ -7,7 +7,9 @@ use std::time::Instant;
 use super::{ABORTED, CallEnd, CallStart, OK, RUNNING, Record, Usage, id};
 use crate::clock::{Clock, monotonic};
 use crate::error::Result;
+use crate::runtime::Moments;
 use crate::store::Store;
+use crate::telemetry::{Labels, Parent, Running, Telemetry};
 
 /// Where calls are recorded. Cheap to clone.
 #[derive(Clone)]
@@ -15,6 +17,7 @@ pub struct Audit {
     store: Arc<Store>,
     clock: Arc<Clock>,
     lost: Arc<AtomicU64>,
+    telemetry: Telemetry,
 }
 
 /// The record of a call that runs. Dropping it ends it as `aborted`.
@@ -25,13 +28,21 @@ pub struct OpenRecord {
     durable: bool,
     /// `None` once it has ended.
     record: Option<Record>,
+    /// What telemetry is told of it.
+    running: Option<Running>,
 }
 
 impl Audit {
     /// Records into `store`.
     #[must_use]
     pub fn new(store: Arc<Store>, clock: Arc<Clock>) -> Self {
-        Self { store, clock, lost: Arc::default() }
+        Self { store, clock, lost: Arc::default(), telemetry: Telemetry::default() }
+    }
+
+    /// Tells the end of every record.
+    #[must_use]
+    pub fn telling(self, telemetry: Telemetry) -> Self {
+        Self { telemetry, ..self }
     }
 
     /// Begins the record of a call. For a call that can change something it is on disk when this returns;
@@ -56,7 +67,8 @@ impl Audit {
         };
         // Made before waiting, so that a caller who gives up meanwhile leaves an end, too.
         let durable = start.can_change || start.run.is_some();
-        let mut open = OpenRecord { audit: self.clone(), begun, durable, record: Some(record.clone()) };
+        let mut open = 
+            OpenRecord { audit: self.clone(), begun, durable, record: Some(record.clone()), running: None };
         if durable && let Err(error) = self.store.begin_call(record, start.run).await {
             // The call is refused and its guest does not run: there is nothing to remember.
             open.record = None;
@@ -84,6 +96,24 @@ impl OpenRecord {
         self.record.as_ref().map_or("", |record| &record.id)
     }
 
+    /// Shows the call under these names, in the span of its caller.
+    pub fn show(&mut self, labels: Labels, parent: Option<Parent>) {
+        self.running = Some(self.audit.telemetry.begin(labels, parent));
+    }
+
+    /// Shows when its guest passed which door.
+    pub fn passed(&mut self, moments: Moments) {
+        if let Some(running) = &mut self.running {
+            running.passed(moments);
+        }
+    }
+
+    /// Tells how it ended. What nobody named is shown as unknown.
+    fn tell(&mut self, record: &Record) {
+        let unnamed = || self.audit.telemetry.begin(Labels::unknown(), None);
+        self.running.take().unwrap_or_else(unnamed).end(record);
+    }
+
     /// Ends the record. Waits for the disk when the call could change something: else a process that is killed
     /// at this moment would leave a change that was answered as `aborted`.
     pub async fn finish(mut self, end: CallEnd) {
@@ -93,6 +123,7 @@ impl OpenRecord {
             record.usage = end.usage;
             record.requests = end.requests;
             record.log = end.log;
+            self.tell(&record);
             if self.durable {
                 let written = self.audit.store.end_call_durably(record, end.run).await;
                 note_lost(&self.audit.lost, written);
@@ -108,6 +139,7 @@ impl Drop for OpenRecord {
         if let Some(mut record) = self.record.take() {
             record.outcome = ABORTED.to_owned();
             record.usage.time = monotonic().duration_since(self.begun);
+            self.tell(&record);
             self.audit.write(record);
         }
     }

@@ -19,6 +19,7 @@ use crate::policy::{self, Authority, Caller, Directory, Identity, Permitted};
 use crate::registry::{CapabilityName, Entry, Snapshot, ToolName};
 use crate::runtime::{self, Outcome, Said, completions, prompts, tools};
 use crate::secrets::Redactor;
+use crate::telemetry::Labels;
 use crate::validate::{Mismatch, ToolSchemas};
 
 /// Characters of a name or an address that nobody declared, as it is recorded and repeated.
@@ -211,6 +212,18 @@ impl Subject {
 }
 
 impl Found {
+    /// How telemetry names it: a tool by its name, anything else by MCP's method.
+    pub(super) fn labels(&self) -> Labels {
+        let manifest = &self.entry.capability.manifest;
+        let tool = match self.target {
+            Target::Tool(position) => &manifest.tools[position].name,
+            Target::Document(_) => "resources/read",
+            Target::Prompt(_) => "prompts/get",
+            Target::Draft(_) => "completion/complete",
+        };
+        Labels::of(&self.entry.capability.name, tool)
+    }
+
     /// Whether this caller may ask for it.
     pub(super) fn permit(&self, caller: &Identity) -> Result<Permitted> {
         let (caller, restrictions) = (Caller::of(caller, &self.directory), &self.entry.restrictions);

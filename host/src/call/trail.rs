@@ -12,7 +12,7 @@ use crate::egress::Ledger;
 use crate::error::{Error, ErrorKind, Result};
 use crate::namespaces::Services;
 use crate::namespaces::loops::Loops;
-use crate::runtime::{Finished, Outcome};
+use crate::runtime::{Finished, Moments, Outcome};
 use crate::scheduler;
 use crate::secrets::Redactor;
 
@@ -23,6 +23,8 @@ const LAST_WORD: Duration = Duration::from_millis(250);
 #[derive(Default)]
 pub(super) struct Trail {
     usage: Usage,
+    /// When its guest passed which door.
+    moments: Moments,
     services: Option<Services>,
     /// What code of this program did to loops, in the place of a guest.
     builtin: Option<Loops>,
@@ -57,6 +59,7 @@ impl Trail {
             bytes_in,
             ..self.usage
         };
+        self.moments = spent.moments;
         let log = self.services.as_mut().map(|services| std::mem::take(&mut services.log)).unwrap_or_default();
         let redactor = self.redactor();
         self.log = log.into_lines().iter().map(|line| redactor.redact_text(line)).collect();
@@ -138,7 +141,7 @@ impl Trail {
 
 /// Ends the record, whatever the outcome, and gives the caller its part.
 pub(super) async fn finish(
-    record: OpenRecord,
+    mut record: OpenRecord,
     mut answer: Result<Answer>,
     mut trail: Trail,
     asked: Vec<Asked>,
@@ -150,6 +153,7 @@ pub(super) async fn finish(
     trail.usage.time = clock::monotonic().duration_since(begun);
     let usage = trail.usage;
     let call_id = record.id().to_owned();
+    record.passed(trail.moments);
     let error = answer.as_ref().err();
     let detail = error.map(|error| match &error.detail {
         Some(detail) => format!("{}: {detail}", error.message),

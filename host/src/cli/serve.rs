@@ -53,10 +53,12 @@ pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
     // Over HTTP each request says for itself who makes it.
     let caller = principal::known(&app, if args.http.is_some() { HTTP } else { on_stdio })?;
     let result = on_threads(async {
+        let telemetry = app.telemetry().await?;
         let host = app.host()?;
         let schedules = app.scheduler()?.start()?;
         let served = serve(&args, &home, config, host, caller, context.output).await;
         schedules.stop().await;
+        telemetry.stop().await;
         served
     });
     app.shutdown();

@@ -188,6 +188,7 @@ usage
             redactions: 2,
             time_ms: 31,
             own: false,
+            traced: crate::audit::Traced::default(),
         };
         assert_eq!(
             requests_text(std::slice::from_ref(&request)),

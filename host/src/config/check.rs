@@ -6,7 +6,8 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
-use super::{Config, DeliverConfig, HttpExceptions, Limits};
+use super::{Config, DeliverConfig, HttpExceptions, Limits, TelemetryConfig};
+use crate::egress::is_collector;
 use crate::error::{Error, ErrorKind};
 use crate::manifest::check_name;
 use crate::registry::CapabilityName;
@@ -183,20 +184,21 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
         return Err(InvalidValue::new(&["serve", "principal"], message));
     }
     deliver(&loops.deliver)?;
+    telemetry(&config.telemetry)?;
     for (name, settings) in &config.capability {
         if name.parse::<CapabilityName>().is_err() {
             let path = ["capability", name];
             return Err(InvalidValue::new(&path, format!("`capability.{name}` is no capability's name"))
                 .hint("write [capability.\"publisher/slug\".http]"));
         }
-        exceptions(["capability", name, "http"], &settings.http)?;
+        exceptions(&["capability", name, "http"], &settings.http)?;
     }
     for (name, settings) in &config.secret {
         if !is_secret_name(name) {
             let message = format!("`secret.{name}` is no secret's name");
             return Err(InvalidValue::new(&["secret", name], message).hint("write [secret.\"NAME\".http]"));
         }
-        exceptions(["secret", name, "http"], &settings.http)?;
+        exceptions(&["secret", name, "http"], &settings.http)?;
     }
     Ok(())
 }
@@ -273,20 +275,34 @@ fn deliver(deliver: &DeliverConfig) -> Result<(), InvalidValue> {
         }
         _ => {}
     }
-    exceptions(["loops", "deliver", "http"], &deliver.http)
+    exceptions(&["loops", "deliver", "http"], &deliver.http)
 }
 
-fn exceptions(section: [&str; 3], exceptions: &HttpExceptions) -> Result<(), InvalidValue> {
+fn telemetry(telemetry: &TelemetryConfig) -> Result<(), InvalidValue> {
+    if let Some(url) = telemetry.otlp.as_ref().filter(|url| !is_collector(url)) {
+        return Err(InvalidValue::new(&["telemetry", "otlp"], format!("`{url}` is no place for a collector"))
+            .hint("\"http://127.0.0.1:4318\" on this machine, or an `https://` URL"));
+    }
+    let is_open = telemetry.prometheus.is_some_and(|address| !address.ip().is_loopback());
+    if is_open && telemetry.prometheus_token_file.is_none() {
+        let message = "`telemetry.prometheus` can be reached from other machines, so it needs a token";
+        return Err(InvalidValue::new(&["telemetry", "prometheus"], message)
+            .hint("set `prometheus-token-file`, or use an address as \"127.0.0.1:9464\""));
+    }
+    exceptions(&["telemetry", "http"], &telemetry.http)
+}
+
+fn exceptions(section: &[&str], exceptions: &HttpExceptions) -> Result<(), InvalidValue> {
     for network in &exceptions.private {
         if !is_network(network) {
-            let path = [&section[..], &["private"]].concat();
+            let path = [section, &["private"]].concat();
             return Err(InvalidValue::new(&path, format!("`{network}` is no network"))
                 .hint("for example \"10.1.0.0/16\" or \"fd00::/8\""));
         }
     }
     for authority in exceptions.connect.keys() {
         if !is_host_with_port(authority) {
-            let path = [&section[..], &["connect", authority.as_str()]].concat();
+            let path = [section, &["connect", authority.as_str()]].concat();
             return Err(InvalidValue::new(&path, format!("`{authority}` is no host with a port"))
                 .hint("for example \"api.example.com:443\""));
         }

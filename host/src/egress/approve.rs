@@ -18,6 +18,7 @@ pub struct Target {
     url: Url,
     host: String,
     port: u16,
+    admitted_by: String,
 }
 
 impl Target {
@@ -39,6 +40,12 @@ impl Target {
         self.port
     }
 
+    /// The entry of the allow-list that covers it, as the manifest writes it.
+    #[must_use]
+    pub fn admitted_by(&self) -> &str {
+        &self.admitted_by
+    }
+
     /// `host`, or `host:port` where that is not 443.
     #[must_use]
     pub fn authority(&self) -> String {
@@ -55,8 +62,8 @@ pub fn approve(text: &str, allow: &[HostPattern]) -> Result<Target, Refusal> {
     let (host, port) = read_authority(authority)?;
     let url = parse(text, host, port)?;
     let host = host.to_ascii_lowercase();
-    if allow.iter().any(|entry| entry.matches(&host, port)) {
-        Ok(Target { url, host, port })
+    if let Some(entry) = allow.iter().find(|entry| entry.matches(&host, port)) {
+        Ok(Target { url, host, port, admitted_by: entry.to_string() })
     } else if allow.iter().any(|entry| entry.matches_host(&host)) {
         Err(Refusal::PortNotAllowed(port))
     } else {

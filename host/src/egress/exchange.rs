@@ -26,7 +26,7 @@ const RESPONSE_FIELDS: usize = 100;
 const RESPONSE_HEAD: usize = 64 * 1024;
 
 /// Sent unless the guest names itself.
-const AGENT: &str = concat!("remit/", env!("CARGO_PKG_VERSION"));
+pub(super) const AGENT: &str = concat!("remit/", env!("CARGO_PKG_VERSION"));
 
 /// Sends and receives. `received` counts the bytes of the body as [`response::read`] does.
 pub(super) async fn exchange(
@@ -57,7 +57,7 @@ pub(super) async fn exchange(
 
 /// Runs `answer` while `connection` moves its bytes. Both end together: no task is left behind, and dropping
 /// this closes the socket.
-async fn beside<T>(connection: impl Future, answer: impl Future<Output = T>) -> T {
+pub(super) async fn beside<T>(connection: impl Future, answer: impl Future<Output = T>) -> T {
     let mut connection = pin!(connection);
     let mut answer = pin!(answer);
     let mut connected = true;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::{Checked, Method, Refusal, Target, Template};
 use crate::asks::Need;
-use crate::audit::RequestRecord;
+use crate::audit::{RequestRecord, Traced};
 use crate::clock;
 use crate::error::ErrorKind;
 use crate::registry::Capability;
@@ -123,6 +123,7 @@ impl Ledger {
             redactions: 0,
             time_ms: 0,
             own: false,
+            traced: Traced { begun: Some(self.begun), host: None },
         });
         if spent { Err(Refusal::Budget(self.budget)) } else { Ok(()) }
     }
@@ -143,6 +144,7 @@ impl Ledger {
     pub(super) fn target(&mut self, target: &Target) {
         self.note(|record| {
             record.authority = target.authority();
+            record.traced.host = Some(target.admitted_by().to_owned());
             record.path = target.url().path().chars().take(PATH).collect();
         });
     }

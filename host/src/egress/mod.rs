@@ -12,6 +12,7 @@
 
 mod addresses;
 mod approve;
+mod collector;
 mod dial;
 mod exceptions;
 mod exchange;
@@ -35,6 +36,7 @@ use std::time::{Duration, Instant};
 
 pub use addresses::{InvalidNetwork, Network, public};
 pub use approve::{Target, approve};
+pub use collector::{Collector, Unsent, is_collector};
 pub use dial::{Dialer, Socket, Stream, TcpDialer};
 pub use exceptions::Exceptions;
 pub use headers::{HEADER_BYTES, is_field_value, is_hosts_own};

@@ -1,9 +1,10 @@
-//! The host's own requests: to the token endpoint of a connection, and to the webhook for what runs came to.
+//! The host's own requests: to the token endpoint of a connection, to the webhook for what runs came to, and to a
+//! collector of telemetry on another machine.
 //!
 //! They pass the same steps as a guest's, with an allow-list of one: the endpoint that a person configured. A
 //! redirect is refused, because nobody decided where it leads; an answer is small. Operators' exceptions are those
-//! of the secret or of the webhook, not of the capability. What is in requests and answers is decided in
-//! `secrets/oauth/` and `scheduler/deliver/`.
+//! of the secret, the webhook or the collector, not of the capability. What is in requests and answers is decided
+//! in `secrets/oauth/`, `scheduler/deliver/` and `telemetry/`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +17,7 @@ use super::{
     Answer, Exceptions, Method, Outside, Refusal, Target, Template, approve, dial, exchange, millis, request,
     resolve,
 };
-use crate::audit::RequestRecord;
+use crate::audit::{RequestRecord, Traced};
 use crate::clock;
 use crate::config::{Config, HttpConfig};
 use crate::error::{ErrorKind, Result};
@@ -29,6 +30,9 @@ const RESPONSE_BYTES: usize = 64 * 1024;
 /// Where the exceptions of the webhook stand.
 const DELIVERIES: &str = "loops.deliver";
 
+/// Where those of the collector stand.
+const TELEMETRY: &str = "telemetry";
+
 /// The way out for the host itself.
 pub struct Own {
     outside: Outside,
@@ -36,6 +40,7 @@ pub struct Own {
     exceptions: BTreeMap<String, Exceptions>,
     no_exceptions: Exceptions,
     deliveries: Exceptions,
+    telemetry: Exceptions,
 }
 
 /// A URL that the host may be told to send its own requests to: `https:`, a public name, no user name.
@@ -80,6 +85,10 @@ impl Endpoint {
             redactions: 0,
             time_ms: 0,
             own: true,
+            traced: Traced {
+                begun: Some(clock::monotonic()),
+                host: target.as_ref().map(|target| target.admitted_by().to_owned()),
+            },
         }
     }
 }
@@ -95,7 +104,8 @@ impl Own {
         let limits = HttpConfig { response_bytes: RESPONSE_BYTES, ..config.http };
         let no_exceptions = Exceptions::none()?;
         let deliveries = Exceptions::read(DELIVERIES, &config.loops.deliver.http)?;
-        Ok(Self { outside: outside.clone(), limits, exceptions, no_exceptions, deliveries })
+        let telemetry = Exceptions::read(TELEMETRY, &config.telemetry.http)?;
+        Ok(Self { outside: outside.clone(), limits, exceptions, no_exceptions, deliveries, telemetry })
     }
 
     /// Sends a request for the connection `name` to its token endpoint, and notes in `record` what became of it.
@@ -118,6 +128,16 @@ impl Own {
     ) -> Result<http::Response<Vec<u8>>, Unreached> {
         let record = Mutex::new(Endpoint::record(url, ""));
         self.send_under((DELIVERIES, &self.deliveries), url, request, &record).await
+    }
+
+    /// Sends a message to the collector of telemetry at `url`.
+    pub async fn export(
+        &self,
+        url: &str,
+        request: http::Request<Vec<u8>>,
+    ) -> Result<http::Response<Vec<u8>>, Unreached> {
+        let record = Mutex::new(Endpoint::record(url, ""));
+        self.send_under((TELEMETRY, &self.telemetry), url, request, &record).await
     }
 
     /// How long a request takes at most.

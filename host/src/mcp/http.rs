@@ -39,6 +39,7 @@ use super::server::{CallerOf, Server};
 use crate::call::Host;
 use crate::config::ServeConfig;
 use crate::error::{Error, ErrorKind, Result};
+use crate::telemetry::Telemetry;
 
 /// Connections at once. Each holds a file descriptor, of which a process often has 1,024, and a long-lived
 /// client holds two. More connections wait to be accepted.
@@ -88,7 +89,7 @@ pub async fn serve_http(host: Host, options: HttpOptions) -> Result<()> {
     let sessions = CancellationToken::new();
     let stored = host.clone();
     let known = Known { auth, stored: Arc::new(move |token| stored.whose(token)) };
-    let door = Door::check(address, known, &config, sessions_per_principal)?;
+    let door = Door::check(address, known, &config, sessions_per_principal)?.telling(host.telemetry().clone());
     let server = Server::new(host, CallerOf::Request, subscriptions.clone());
     let calls = server.calls().clone();
     let router = door.router(server, sessions.clone());
@@ -119,6 +120,7 @@ struct Door {
     sessions_per_principal: usize,
     requests_per_second: u32,
     body_bytes: usize,
+    telemetry: Telemetry,
 }
 
 impl Door {
@@ -141,7 +143,13 @@ impl Door {
             sessions_per_principal,
             requests_per_second: config.requests_per_second,
             body_bytes: config.body_bytes,
+            telemetry: Telemetry::default(),
         })
+    }
+
+    /// Tells how many sessions there are.
+    fn telling(self, telemetry: Telemetry) -> Self {
+        Self { telemetry, ..self }
     }
 
     /// The whole way of a request. Generic, because tests put a handler of their own behind it.
@@ -153,6 +161,7 @@ impl Door {
             .with_json_response(true)
             .with_cancellation_token(stop);
         let sessions = Arc::new(Sessions::new(self.sessions, self.sessions_per_principal));
+        self.telemetry.level("remit.sessions", "Sessions of legacy clients over HTTP.", sessions.taken());
         let mcp = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
         // The last layer is the first that a request meets. Other paths, `/.well-known/` among them, are 404.
         Router::new()

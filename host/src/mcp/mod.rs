@@ -18,6 +18,7 @@ mod changes;
 mod http;
 mod inbox;
 mod names;
+mod parent;
 mod reply;
 mod server;
 mod stdio;

@@ -25,11 +25,13 @@ use tokio_util::task::TaskTracker;
 
 use super::changes::Changes;
 use super::inbox::Inbox;
-use super::reply;
+use super::{parent, reply};
 use super::tools::{InvalidCursor, Lists, ToolList};
 use crate::call::{CallRequest, Host};
+use crate::client::Client;
 use crate::error::{Error, ErrorKind};
 use crate::policy::Identity;
+use crate::telemetry::Parent;
 
 /// The handler. Cheap to clone; all clones of one door share its state.
 #[derive(Clone)]
@@ -90,12 +92,15 @@ impl Server {
         &self,
         caller: Identity,
         request: CallToolRequestParams,
+        parent: Option<Parent>,
         cancel: CancellationToken,
     ) -> Result<CallToolResponse, ErrorData> {
         let unknown = ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None);
         let list = self.list()?;
         let Some(tool) = list.find(&request.name) else { return Err(unknown) };
-        let call = CallRequest::new(caller, tool.clone(), request.arguments.unwrap_or_default());
+        let client = Client { parent, ..Client::default() };
+        let arguments = request.arguments.unwrap_or_default();
+        let call = CallRequest { client, ..CallRequest::new(caller, tool.clone(), arguments) };
         let _running = self.calls.token();
         let result = match self.host.call(call, cancel).await {
             Ok(reply) => reply::success(reply),
@@ -165,9 +170,10 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let parent = parent::parent(&context);
         fenced(async {
             let caller = self.caller(&context.extensions)?;
-            self.call(caller, request, context.ct).await
+            self.call(caller, request, parent, context.ct).await
         })
         .await
     }

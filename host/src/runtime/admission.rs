@@ -19,7 +19,7 @@ pub struct Admission {
     places: Arc<Semaphore>,
     per_capability: usize,
     capabilities: Mutex<HashMap<CapabilityName, Arc<Semaphore>>>,
-    waiting: AtomicUsize,
+    waiting: Arc<AtomicUsize>,
     queue: usize,
 }
 
@@ -37,9 +37,16 @@ impl Admission {
             places: Arc::new(Semaphore::new(config.calls)),
             per_capability: config.calls_per_capability,
             capabilities: Mutex::default(),
-            waiting: AtomicUsize::new(0),
+            waiting: Arc::default(),
             queue: config.queue,
         }
+    }
+
+    /// Reads how many calls wait for a place.
+    #[must_use]
+    pub fn waiting(&self) -> impl Fn() -> u64 + Send + Sync + use<> {
+        let waiting = Arc::clone(&self.waiting);
+        move || waiting.load(Ordering::Relaxed) as u64
     }
 
     /// Gets a place, or waits for one while the lease lasts.

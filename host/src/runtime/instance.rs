@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
@@ -65,6 +65,21 @@ pub struct Spent {
     pub memory_peak: usize,
     /// Calls into the host.
     pub host_calls: u64,
+    /// When it passed which door.
+    pub moments: Moments,
+}
+
+/// When a guest passed which door; nothing for those that it did not come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moments {
+    /// It asked for a place to run.
+    pub asked: Option<Instant>,
+    /// It had one.
+    pub admitted: Option<Instant>,
+    /// Its code was at hand, compiled if need be.
+    pub loaded: Option<Instant>,
+    /// It was over.
+    pub ended: Option<Instant>,
 }
 
 impl Finished {
@@ -87,15 +102,25 @@ impl Runtime {
 
     /// Runs one guest. When this future is dropped the guest is stopped.
     pub async fn run(&self, call: GuestCall) -> Finished {
+        let mut moments = Moments { asked: Some(monotonic()), ..Moments::default() };
+        let mut finished = self.run_between(call, &mut moments).await;
+        moments.ended = Some(monotonic());
+        finished.spent.moments = moments;
+        finished
+    }
+
+    async fn run_between(&self, call: GuestCall, moments: &mut Moments) -> Finished {
         let _stop_when_dropped = call.lease.cancel.clone().drop_guard();
         let permit = match self.admission.enter(&call.granted.capability().name, &call.lease).await {
             Ok(permit) => permit,
             Err(error) => return Finished::never_ran(error),
         };
+        moments.admitted = Some(monotonic());
         let linked = match self.load(&call).await {
             Ok(linked) => linked,
             Err(error) => return Finished::never_ran(error),
         };
+        moments.loaded = Some(monotonic());
         let (send, receive) = oneshot::channel();
         let engine = self.engine.clone();
         let ticker = self.ticker.clone();
@@ -164,7 +189,12 @@ fn execute(engine: &Engine, ticker: &Arc<Ticker>, linked: &Linked, call: GuestCa
     let outcome = store.set_fuel(budget.fuel).and_then(|()| enter(&mut store, linked, &call.operation));
     let fuel = budget.fuel.saturating_sub(store.get_fuel().unwrap_or(0));
     let state = store.into_data();
-    let spent = Spent { fuel, memory_peak: state.limiter.peak(), host_calls: state.meter.host_calls() };
+    let spent = Spent {
+        fuel,
+        memory_peak: state.limiter.peak(),
+        host_calls: state.meter.host_calls(),
+        ..Spent::default()
+    };
     let outcome = outcome.map_err(|error| why_stopped(&error, &state.limiter));
     Finished { outcome, spent, services: Some(state.services) }
 }

@@ -12,11 +12,13 @@ use wasmtime::component::{Component, InstancePre};
 use super::bindings::{completions, prompts, resources, tools};
 use super::cache::Sealed;
 use super::{CompiledCache, Compiler, Engine, State};
+use crate::clock::monotonic;
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::NamespaceName;
 use crate::namespaces;
 use crate::policy::Granted;
 use crate::registry::{Artifacts, Digest};
+use crate::telemetry::Telemetry;
 
 /// Code that is kept ready in memory, in bytes of compiled code: a dozen interpreters, or thousands of
 /// small capabilities. Beyond it the least recently used goes.
@@ -29,6 +31,7 @@ pub struct Loader {
     cache: CompiledCache,
     compiler: Compiler,
     ready: Mutex<Ready>,
+    telemetry: Telemetry,
 }
 
 /// Code with its imports linked, for one set of namespaces.
@@ -63,7 +66,13 @@ impl Loader {
     /// A loader over one home's files.
     #[must_use]
     pub fn new(engine: Engine, artifacts: Artifacts, cache: CompiledCache, compiler: Compiler) -> Self {
-        Self { engine, artifacts, cache, compiler, ready: Mutex::default() }
+        Self { engine, artifacts, cache, compiler, ready: Mutex::default(), telemetry: Telemetry::default() }
+    }
+
+    /// Tells how long compiling takes.
+    #[must_use]
+    pub fn telling(self, telemetry: Telemetry) -> Self {
+        Self { telemetry, ..self }
     }
 
     /// The code of a granted capability with its namespaces linked. Callers that come together share one load.
@@ -151,7 +160,10 @@ impl Loader {
         match block_in_place(|| self.cache.get(digest, &compatibility)) {
             Some(sealed) => Ok(sealed),
             None => {
-                let code = self.compiler.compile(bytes).await?;
+                let begun = monotonic();
+                let code = self.compiler.compile(bytes).await;
+                self.telemetry.compiled(monotonic().duration_since(begun), code.is_ok());
+                let code = code?;
                 Ok(block_in_place(|| self.cache.put(digest, &compatibility, code)))
             }
         }

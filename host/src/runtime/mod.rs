@@ -23,7 +23,7 @@ pub use budget::{Lease, Stop, charge, charge_many};
 pub use cache::CompiledCache;
 pub use compile::{Compiler, WORKER_COMMAND, compile_worker};
 pub use engine::Engine;
-pub use instance::{Finished, GuestCall, Runtime, Spent};
+pub use instance::{Finished, GuestCall, Moments, Runtime, Spent};
 pub use loader::Loader;
 pub use operation::{Operation, Outcome, Said};
 pub use state::State;

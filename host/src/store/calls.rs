@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row};
 
 use super::failure::damaged;
 use super::{Process, Store, count, deliveries, entities, process, read_count, runs};
-use crate::audit::{self, Query, Record, RequestRecord, RunEnd, Usage};
+use crate::audit::{self, Query, Record, RequestRecord, RunEnd, Traced, Usage};
 use crate::error::{Error, Result};
 
 /// Bytes of a text that a caller chose: enough to see what was tried, too few to fill the disk with.
@@ -217,6 +217,7 @@ fn read_requests(connection: &Connection, call: &str) -> Result<Vec<RequestRecor
             redactions: row.get(9)?,
             time_ms: read_count(row, 10)?,
             own: row.get(11)?,
+            traced: Traced::default(),
         });
     }
     Ok(requests)

@@ -86,7 +86,7 @@ impl Store {
     }
 
     /// Active loops whose next firing is not after `now_ms`, the longest due first, each with its open runs.
-    pub(crate) fn due_loops(&self, now_ms: i64, limit: usize) -> Result<Vec<(Loop, Open)>> {
+    pub fn due_loops(&self, now_ms: i64, limit: usize) -> Result<Vec<(Loop, Open)>> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(&format!(
                 "SELECT {COLUMNS} FROM loops WHERE next_at IS NOT NULL AND next_at <= ?1 ORDER BY next_at LIMIT ?2"
@@ -103,7 +103,7 @@ impl Store {
     }
 
     /// When there is next something to claim or to start.
-    pub(crate) fn next_due(&self) -> Result<Option<i64>> {
+    pub fn next_due(&self) -> Result<Option<i64>> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT min(at) FROM (SELECT min(next_at) AS at FROM loops WHERE next_at IS NOT NULL

@@ -3,8 +3,6 @@
 
 use std::time::Instant;
 
-use serde_json::Value;
-
 use crate::server::Server;
 use crate::{Effort, figure, home, median};
 
@@ -13,7 +11,8 @@ const CAPABILITIES: usize = 50;
 pub(crate) fn measure(effort: Effort) {
     let scratch = home::scratch();
     for number in 0..CAPABILITIES {
-        home::install(scratch.path(), &renamed(&home::plugin("echo"), number));
+        let renamed = home::changed(&home::plugin("echo"), |manifest| manifest["slug"] = format!("echo{number}").into());
+        home::install(scratch.path(), &renamed);
     }
     let start = |times: &mut Vec<f64>| {
         let begun = Instant::now();
@@ -48,13 +47,4 @@ pub(crate) fn measure(effort: Effort) {
     let mut server = start(&mut cold);
     figure("cold_start_50_no_cache", "value", median(&mut cold), "ms", "< 1000");
     server.call("echo49__echo", r#"{"message":"hello"}"#);
-}
-
-/// The same component as another capability: only the slug in its manifest differs.
-fn renamed(component: &[u8], number: usize) -> Vec<u8> {
-    let report = remit::component::inspect(component).expect("a capability");
-    let mut manifest: Value = serde_json::to_value(&report.manifest).expect("JSON");
-    manifest["slug"] = format!("echo{number}").into();
-    let manifest = serde_json::from_value(manifest).expect("a manifest");
-    remit::component::embed(component, &manifest).expect("the manifest fits")
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// The `remit` that is measured.
@@ -21,17 +22,31 @@ pub(crate) fn scratch() -> TempDir {
     tempfile::tempdir().expect("a scratch folder")
 }
 
+/// The same component under another manifest.
+pub(crate) fn changed(component: &[u8], change: impl FnOnce(&mut Value)) -> Vec<u8> {
+    let report = remit::component::inspect(component).expect("a capability");
+    let mut manifest = serde_json::to_value(&report.manifest).expect("JSON");
+    change(&mut manifest);
+    let manifest = serde_json::from_value(manifest).expect("a manifest");
+    remit::component::embed(component, &manifest).expect("the manifest fits")
+}
+
 /// Installs a component with everything it asks.
 pub(crate) fn install(home: &Path, component: &[u8]) {
     let file = tempfile::NamedTempFile::new().expect("a scratch file");
     std::fs::write(file.path(), component).expect("room for a component");
+    let path = file.path().to_str().expect("a plain path");
+    remit(home, &["install", "--yes", path]);
+}
+
+/// Runs a command of the program to its good end.
+pub(crate) fn remit(home: &Path, arguments: &[&str]) {
     let status = Command::new(program())
-        .args(["install", "--yes"])
-        .arg(file.path())
+        .args(arguments)
         .env("REMIT_HOME", home)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()
         .expect("remit starts");
-    assert!(status.success(), "remit install: {status}");
+    assert!(status.success(), "remit {arguments:?}: {status}");
 }

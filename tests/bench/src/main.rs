@@ -6,9 +6,14 @@
 #![expect(clippy::disallowed_methods, reason = "measuring needs clocks, and servers are processes")]
 
 mod cold_start;
+mod door;
 mod engine;
 mod entities;
+mod flood;
 mod home;
+mod http;
+mod lists;
+mod loops;
 mod redaction;
 mod server;
 mod spin;
@@ -45,6 +50,18 @@ fn main() {
     }
     if wanted("mcp_stdio_call") {
         stdio::measure(effort);
+    }
+    if wanted("mcp_http_call") {
+        door::measure(effort);
+    }
+    if wanted("tools_list_1000") {
+        lists::measure(effort);
+    }
+    if wanted("initialize_flood") {
+        flood::measure();
+    }
+    if wanted("loops_due") {
+        loops::measure(effort);
     }
     if wanted("cold_start_50") {
         cold_start::measure(effort);

@@ -96,10 +96,7 @@ impl Server {
 
     /// Memory in RAM, in MiB.
     pub(crate) fn resident_mib(&self) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("a live server");
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("a memory line");
-        let kib: f64 = line.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("a number");
-        kib / 1024.0
+        resident_mib(&self.child)
     }
 
     fn write(&mut self, line: &str) {
@@ -108,6 +105,14 @@ impl Server {
         bytes.push(b'\n');
         self.stdin.write_all(&bytes).expect("the server reads");
     }
+}
+
+/// Memory of a process in RAM, in MiB.
+pub(crate) fn resident_mib(process: &Child) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).expect("a live server");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("a memory line");
+    let kib: f64 = line.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("a number");
+    kib / 1024.0
 }
 
 impl Drop for Server {

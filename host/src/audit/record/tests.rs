@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::*;
-use crate::audit::{Query, RequestRecord};
+use crate::audit::{Query, RequestRecord, Traced};
 use crate::error::ErrorKind;
 
 struct Home {
@@ -86,6 +86,7 @@ async fn a_record_keeps_everything() {
             redactions: 2,
             time_ms: 3,
             own: false,
+            traced: Traced::default(),
         };
         let refused = RequestRecord {
             address: None,

@@ -104,6 +104,12 @@ impl Sessions {
         owners.values().filter(|owner| owner.principal == principal).count() < self.per_principal
     }
 
+    /// Reads how many there are.
+    pub(super) fn taken(&self) -> impl Fn() -> u64 + Send + Sync + use<> {
+        let (free, most) = (Arc::clone(&self.free), self.free.available_permits());
+        move || most.saturating_sub(free.available_permits()) as u64
+    }
+
     /// Whether the session is the asker's. Outside a request the library itself asks, about its own.
     fn is_askers(&self, id: &SessionId) -> bool {
         let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
