@@ -17,9 +17,12 @@ pub(crate) fn plugin(slug: &str) -> Vec<u8> {
     std::fs::read(folder.join(format!("{slug}.wasm"))).expect("cargo xtask bench builds the plugins")
 }
 
-/// A scratch home.
+/// A scratch home, in which one client may call as often as it can.
 pub(crate) fn scratch() -> TempDir {
-    tempfile::tempdir().expect("a scratch folder")
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let settings = "[principals]\ncalls = 4096\ncalls-per-minute = 4000000000\n";
+    std::fs::write(home.path().join("remit.toml"), settings).expect("room for settings");
+    home
 }
 
 /// The same component under another manifest.
