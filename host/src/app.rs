@@ -24,6 +24,9 @@ use crate::store::Store;
 /// it: each looks for itself.
 const WATCH: Duration = Duration::from_millis(200);
 
+/// Updates of documents that wait for a listener in this process. One that is slower is told that it missed some.
+const UPDATES: usize = 256;
+
 /// The running program itself, also after its file was replaced by an upgrade (proc(5)).
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
@@ -132,6 +135,7 @@ impl App {
             store: self.store.clone(),
             entities: self.config.entities,
             changes: watch(self.store.clone()),
+            updates: tokio::sync::broadcast::Sender::new(UPDATES),
         });
         Ok(self.host.get_or_init(|| host).clone())
     }

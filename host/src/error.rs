@@ -63,6 +63,8 @@ macro_rules! kinds {
 
 kinds! {
     UnknownTool "call/unknown-tool" Caller 1 "No installed capability has a tool of this name."
+    UnknownResource "call/unknown-resource" Caller 1 "The capability declares no document at this address, or has withdrawn it."
+    UnknownPrompt "call/unknown-prompt" Caller 1 "The capability declares no prompt of this name, or has withdrawn it."
     InvalidInput "call/invalid-input" Caller 1 "The arguments do not fit the tool's input schema, or the tool refused them."
     InvalidOutput "call/invalid-output" Capability 1 "The tool's answer is too large or does not fit its output schema."
     NotAllowed "call/not-allowed" Operator 1 "The caller, or the capability, lacks a grant for this."

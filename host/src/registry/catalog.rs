@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Capability, CapabilityName, Digest};
+use super::{Capability, CapabilityName, Digest, Withdrawn};
 use crate::error::Result;
 use crate::manifest::Manifest;
 use crate::policy::{Approval, Grant, Restriction};
@@ -40,6 +40,8 @@ pub struct Entry {
     pub approvals: Vec<Approval>,
     /// What the installer asks beyond what the publisher asks.
     pub restrictions: Vec<Restriction>,
+    /// What the capability itself has withdrawn for now: neither listed nor called.
+    pub withdrawn: Withdrawn,
     /// Compiled schemas, in the order of the manifest's tools. Shared by snapshots of one digest.
     pub schemas: Arc<Vec<ToolSchemas>>,
 }
@@ -86,6 +88,7 @@ fn renew(known: &Arc<Entry>, install: Install) -> Arc<Entry> {
     if known.grants == install.grants
         && known.approvals == install.approvals
         && known.restrictions == install.restrictions
+        && known.withdrawn == install.withdrawn
     {
         return Arc::clone(known);
     }
@@ -94,6 +97,7 @@ fn renew(known: &Arc<Entry>, install: Install) -> Arc<Entry> {
         grants: install.grants,
         approvals: install.approvals,
         restrictions: install.restrictions,
+        withdrawn: install.withdrawn,
         schemas: Arc::clone(&known.schemas),
     })
 }
@@ -118,6 +122,7 @@ fn read(name: &CapabilityName, install: Install) -> Option<Entry> {
         grants: install.grants,
         approvals: install.approvals,
         restrictions: install.restrictions,
+        withdrawn: install.withdrawn,
     })
 }
 

@@ -9,9 +9,11 @@ mod capability;
 mod catalog;
 mod digest;
 mod name;
+mod withdrawn;
 
 pub use artifacts::Artifacts;
 pub use capability::Capability;
 pub use catalog::{Catalog, Entry, Snapshot};
 pub use digest::Digest;
 pub use name::{CapabilityName, ToolName};
+pub use withdrawn::{Item, Withdrawn};

@@ -6,10 +6,10 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use semver::Version;
 
 use super::failure::damaged;
-use super::{Store, count, grants, presets, read_count, read_generation};
+use super::{Store, count, grants, presets, read_count, read_generation, withdrawn};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Approval, Grant, Restriction};
-use crate::registry::{Capability, CapabilityName, Digest};
+use crate::registry::{Capability, CapabilityName, Digest, Withdrawn};
 
 /// One install as it is stored.
 pub(crate) struct Install {
@@ -21,6 +21,7 @@ pub(crate) struct Install {
     pub(crate) grants: Vec<Grant>,
     pub(crate) approvals: Vec<Approval>,
     pub(crate) restrictions: Vec<Restriction>,
+    pub(crate) withdrawn: Withdrawn,
 }
 
 /// All installs of one moment.
@@ -45,10 +46,20 @@ impl Store {
                 let manifest = if knows(&name, &digest, installed_at) { None } else { Some(row.get(5)?) };
                 let size = read_count(row, 3)?;
                 let (grants, approvals, restrictions) = (Vec::new(), Vec::new(), Vec::new());
-                let install = Install { digest, size, installed_at, manifest, grants, approvals, restrictions };
+                let install = Install {
+                    digest,
+                    size,
+                    installed_at,
+                    manifest,
+                    grants,
+                    approvals,
+                    restrictions,
+                    withdrawn: Withdrawn::default(),
+                };
                 by_name.insert(name, install);
             }
             grants::read_into(connection, &mut by_name)?;
+            withdrawn::read_into(connection, &mut by_name)?;
             Ok(Installs { generation: read_generation(connection)?, by_name })
         })
     }

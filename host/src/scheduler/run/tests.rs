@@ -7,7 +7,7 @@ use serde_json::{Map, json};
 use super::*;
 use crate::config::Config;
 use crate::policy::Grant;
-use crate::registry::{Capability, CapabilityName, Digest, Entry};
+use crate::registry::{Capability, CapabilityName, Digest, Entry, Withdrawn};
 use crate::scheduler::next::Timing;
 use crate::scheduler::{Definition, Status};
 use crate::validate::ToolSchemas;
@@ -43,6 +43,7 @@ fn snapshot(grants: &[Option<&str>]) -> Snapshot {
         grants: grants.iter().map(|entry| Grant { namespace, entry: entry.map(str::to_owned) }).collect(),
         approvals: Vec::new(),
         restrictions: Vec::new(),
+        withdrawn: Withdrawn::default(),
     };
     // The loops of agents belong to another one, which has its grant.
     let official = crate::scheduler::official();
