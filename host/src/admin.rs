@@ -7,6 +7,7 @@ mod asks;
 mod backup;
 mod documents;
 mod loops;
+mod restrictions;
 
 use std::sync::Arc;
 

@@ -10,6 +10,7 @@ use crate::audit::Audit;
 use crate::call::{Host, Rooms};
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::confirm::Confirmations;
 use crate::egress::{Egress, Outside, Own};
 use crate::error::Result;
 use crate::policy;
@@ -125,6 +126,7 @@ impl App {
             catalog: self.catalog.clone(),
             standings: self.standings.clone(),
             asks: Asks::new(self.store.clone()),
+            confirmations: Confirmations::new(self.store.clone()),
             audit: Audit::new(self.store.clone(), self.clock.clone()),
             runtime: Runtime::new(engine, loader, Admission::new(self.config.runtime))?,
             egress: Arc::new(self.egress()?),

@@ -17,6 +17,7 @@ use crate::builtin::{self, Desk};
 use crate::client::{Client, Confirmation, Wants};
 use crate::clock;
 use crate::config::EntitiesConfig;
+use crate::confirm::{self, Confirmations, Word};
 use crate::egress::{Egress, Ledger};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{NamespaceName, Runtime as Kind, Tool};
@@ -42,6 +43,7 @@ pub(crate) struct Rooms {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) standings: Arc<Standings>,
     pub(crate) asks: Asks,
+    pub(crate) confirmations: Confirmations,
     pub(crate) audit: Audit,
     pub(crate) runtime: Runtime,
     pub(crate) egress: Arc<Egress>,
@@ -111,18 +113,29 @@ impl Host {
         Self { rooms: Arc::new(rooms) }
     }
 
-    /// Calls one tool. Cancelling, or dropping the future, stops the guest.
-    pub async fn call(&self, request: CallRequest, cancel: CancellationToken) -> Result<Reply, Failure> {
+    /// Calls one tool. Cancelling, or dropping the future, stops the guest. A call that lacks the word of a person
+    /// is tried out in a dry run, and fails with what it would do.
+    pub async fn call(&self, mut request: CallRequest, cancel: CancellationToken) -> Result<Reply, Failure> {
         let begun = clock::monotonic();
         let found = self.find(&request.tool);
-        let record = match self.rooms.audit.begin(start(&request, found.as_ref().ok())).await {
+        let word = self.word(&request, &found);
+        let (is_trial, is_dry_run) = (matches!(word, Ok(Word::Missing)), request.dry_run);
+        request.dry_run |= is_trial;
+        let record = match self.rooms.audit.begin(start(&request, found.as_ref().ok(), &word)).await {
             Ok(record) => record,
-            Err(error) => return Err(Failure::before_record(error)),
+            Err(error) => return Err(Failure::unrecorded(error)),
         };
         let mut trail = Trail::default();
-        let answer = match &found {
-            Ok(found) => self.answer(&request, found, record.id(), begun, &cancel, &mut trail).await,
-            Err(unknown) => Err(unknown.clone()),
+        let answer = match (&found, &word) {
+            (Err(refused), _) | (_, Err(refused)) => Err(refused.clone()),
+            (Ok(_), Ok(_)) if !record.is_confirmed() => Err(confirm::used()),
+            (Ok(found), Ok(_)) => self.answer(&request, found, record.id(), begun, &cancel, &mut trail).await,
+        };
+        let (answer, wants) = match &found {
+            Ok(found) if is_trial => {
+                self.rooms.confirmations.after_trial(&request, &found.entry, answer, trail.plan())
+            }
+            _ => (answer, Wants::Nothing),
         };
         let input_schema = match (&answer, &found) {
             (Err(error), Ok(found)) if error.kind == ErrorKind::InvalidInput => {
@@ -131,12 +144,12 @@ impl Host {
             _ => None,
         };
         let asked = match &found {
-            Ok(found) if !request.dry_run => self.ask(&request, found, record.id(), &trail),
+            Ok(found) if !is_dry_run => self.ask(&request, found, record.id(), &trail),
             _ => Vec::new(),
         };
         finish(record, answer, trail, asked, begun, request.run)
             .await
-            .map_err(|failure| Failure { input_schema, ..failure })
+            .map_err(|failure| Failure { input_schema, wants, ..failure })
     }
 
     /// What is installed and granted now; read fresh, cheap when nothing changed.
@@ -192,6 +205,12 @@ impl Host {
         let finished = self.rooms.runtime.run(guest).await;
         let reply = trail.follow(finished)?;
         answer::check(reply, found.tool(), found.schemas(), trail.redactor())
+    }
+
+    /// Whether the call has the word of a person that it needs.
+    fn word(&self, request: &CallRequest, found: &Result<Found>) -> Result<Word> {
+        let found = found.as_ref().map_err(Clone::clone)?;
+        self.rooms.confirmations.word(request, &found.entry, found.tool())
     }
 
     /// Asks people for what refused requests of the call needed.
@@ -277,7 +296,7 @@ fn unknown(name: &ToolName, entry: Option<&Arc<Entry>>) -> Error {
     }
 }
 
-fn start(request: &CallRequest, found: Option<&Found>) -> CallStart {
+fn start(request: &CallRequest, found: Option<&Found>, word: &Result<Word>) -> CallStart {
     CallStart {
         principal: request.caller.principal.clone(),
         capability: request.tool.capability.to_string(),
@@ -286,6 +305,10 @@ fn start(request: &CallRequest, found: Option<&Found>) -> CallStart {
         dry_run: request.dry_run,
         can_change: found.is_some_and(|found| !found.tool().read_only) && !request.dry_run,
         run: request.run.clone(),
+        spends: match word {
+            Ok(Word::Given(spend)) => Some(*spend),
+            _ => None,
+        },
     }
 }
 
@@ -364,11 +387,12 @@ impl Trail {
 
     /// In a dry run: the requests that were not sent, and the changes that were not made.
     fn plan(&self) -> Plan {
-        Plan {
+        let plan = Plan {
             requests: self.http.as_ref().map_or_else(Vec::new, |http| http.ledger().plan()),
             changes: self.entities.as_ref().map_or_else(Vec::new, |entities| entities.plan().to_vec()),
             loops: self.loops.as_ref().map_or_else(Vec::new, |loops| loops.plan().to_vec()),
-        }
+        };
+        plan.redacted(self.redactor())
     }
 
     /// What people could give so that refused requests leave.
@@ -434,7 +458,8 @@ fn ways(asked: &[Asked]) -> Option<String> {
 }
 
 impl Failure {
-    fn before_record(error: Error) -> Self {
+    /// Of a call that did not come to have a record.
+    pub(crate) fn unrecorded(error: Error) -> Self {
         Self {
             call_id: String::new(),
             error,

@@ -31,6 +31,7 @@ pub mod output;
 mod prompt;
 pub mod reference;
 mod report;
+mod restrict;
 mod revoke;
 mod secret;
 mod serve;
@@ -109,6 +110,7 @@ enum Command {
     Show(show::ShowArgs),
     Grant(grant::GrantArgs),
     Revoke(revoke::RevokeArgs),
+    Restrict(restrict::RestrictArgs),
     Secret(secret::SecretArgs),
     Approve(approve::ApproveArgs),
     Disapprove(disapprove::DisapproveArgs),
@@ -202,6 +204,7 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Show(args) => show::run(args, context),
         Command::Grant(args) => grant::run(args, context),
         Command::Revoke(args) => revoke::run(args, context),
+        Command::Restrict(args) => restrict::run(args, context),
         Command::Secret(args) => secret::run(args, context),
         Command::Approve(args) => approve::run(args, context),
         Command::Disapprove(args) => disapprove::run(args, context),

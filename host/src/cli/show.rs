@@ -68,6 +68,9 @@ fn shown(entry: &Entry, missing: &[Missing], now: i64) -> String {
         let _ = write!(text, "\nsecrets approved\n{}", describe::indented(&approvals));
     }
     let _ = write!(text, "\n{}", describe::tools(&capability.manifest));
+    if let Some(restrictions) = describe::restrictions(&entry.restrictions) {
+        let _ = write!(text, "\n{restrictions}");
+    }
     if let Some(loops) = describe::loops(&capability.manifest) {
         let _ = write!(text, "\n{loops}");
     }

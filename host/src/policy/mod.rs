@@ -21,5 +21,5 @@ pub use grant::{
 pub use hosts::{HTTPS_PORT, HostPattern, InvalidPattern};
 pub(crate) use hosts::{canonical_port, is_dns_name};
 pub use loops::LoopsGrant;
-pub use restriction::{Confirm, Restriction};
+pub use restriction::{Confirm, Restriction, check_restriction, confirm, is_hidden, needs_word, of_tool};
 pub use wish::{Gift, Wish, authority};

@@ -10,17 +10,18 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::Scheduler;
 use super::decide::ON_TIME;
-use super::define::is_for_agents;
+use super::define::{has_standing_word, is_for_agents, unconfirmed};
 use super::definition::{Loop, Origin, Run, RunState, Task};
 use super::next::{Schedule, in_largest_unit};
 use crate::answer::{Answer, Content, Reply};
 use crate::audit::{Record, RunEnd, Usage, id};
 use crate::call::{CallRequest, Failure};
+use crate::client::Confirmation;
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::Tool;
 use crate::policy;
 use crate::policy::Identity;
-use crate::registry::{Snapshot, ToolName};
+use crate::registry::{Entry, Snapshot, ToolName};
 
 /// How often a run is started whose process dies each time.
 const ATTEMPTS: u32 = 3;
@@ -109,7 +110,7 @@ impl Scheduler {
         let store = &self.shared.store;
         let snapshot = self.shared.host.snapshot()?;
         let is_repeatable = match &of.definition.task {
-            Task::Tool { tool, .. } => find(&snapshot, tool).is_some_and(|tool| !tool.is_destructive()),
+            Task::Tool { tool, .. } => find(&snapshot, tool).is_some_and(|(_, tool)| !tool.is_destructive()),
             Task::Prompt(_) => true,
         };
         if is_repeatable && run.attempt < ATTEMPTS && !is_stale(run, of, store.now_ms()) {
@@ -183,7 +184,7 @@ fn permitted(of: &Loop, snapshot: &Snapshot, config: &crate::config::Config) -> 
         }
     }
     let Task::Tool { tool, .. } = &of.definition.task else { return Ok(()) };
-    let Some(known) = find(snapshot, tool) else {
+    let Some((entry, known)) = find(snapshot, tool) else {
         return Err(Error::new(ErrorKind::UnknownTool, format!("no installed capability has the tool `{tool}`")));
     };
     if of.origin == Origin::Agent && !is_for_agents(tool, known) {
@@ -191,12 +192,16 @@ fn permitted(of: &Loop, snapshot: &Snapshot, config: &crate::config::Config) -> 
             format!("an agent's loop cannot call `{tool}`: it may destroy, or is not for loops of agents");
         return Err(Error::new(ErrorKind::NotAllowed, message));
     }
+    if !has_standing_word(of.origin) && policy::needs_word(known, &entry.restrictions) {
+        return Err(unconfirmed(tool));
+    }
     Ok(())
 }
 
-fn find<'a>(snapshot: &'a Snapshot, name: &ToolName) -> Option<&'a Tool> {
+fn find<'a>(snapshot: &'a Snapshot, name: &ToolName) -> Option<(&'a Entry, &'a Tool)> {
     let entry = snapshot.entries.get(&name.capability)?;
-    entry.capability.manifest.tools.iter().find(|tool| tool.name == name.tool)
+    let tool = entry.capability.manifest.tools.iter().find(|tool| tool.name == name.tool)?;
+    Some((entry, tool))
 }
 
 /// Whether a firing is so long ago that it is not made up for.
@@ -206,8 +211,10 @@ fn is_stale(run: &Run, of: &Loop, now_ms: i64) -> bool {
 }
 
 fn request(run: &Run, of: &Loop, tool: ToolName, arguments: serde_json::Map<String, Value>) -> CallRequest {
+    let confirmation = if has_standing_word(of.origin) { Confirmation::Standing } else { Confirmation::Missing };
     CallRequest {
         run: Some(run.id.clone()),
+        confirmation,
         ..CallRequest::new(Identity::operator(of.principal()), tool, arguments)
     }
 }

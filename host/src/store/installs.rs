@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use semver::Version;
 
 use super::failure::damaged;
-use super::{Store, count, grants, presets, read_count, read_generation};
+use super::{Store, count, grants, presets, read_count, read_generation, restrictions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Approval, Grant, Restriction};
 use crate::registry::{Capability, CapabilityName, Digest};
@@ -49,12 +49,13 @@ impl Store {
                 by_name.insert(name, install);
             }
             grants::read_into(connection, &mut by_name)?;
+            restrictions::read_into(connection, &mut by_name)?;
             Ok(Installs { generation: read_generation(connection)?, by_name })
         })
     }
 
     /// Pins a capability with these grants. The same digest again only gets the grants; another version
-    /// takes the place of the one that is there, whose grants and approvals go with it.
+    /// takes the place of the one that is there, whose grants and approvals go with it. Its restrictions stay.
     pub(crate) fn put_install(&self, capability: &Capability, grants: &[Grant]) -> Result<()> {
         let manifest = serde_json::to_string(&capability.manifest)
             .map_err(|error| Error::internal("a manifest is JSON").detail(error))?;
@@ -69,6 +70,7 @@ impl Store {
                 if let Some((installed, _)) = installed {
                     refuse_other_bytes(&name, &version, &installed)?;
                     delete(connection, &name)?;
+                    restrictions::tighten(connection, &name)?;
                 }
                 connection
                     .prepare_cached(
@@ -90,12 +92,13 @@ impl Store {
         })
     }
 
-    /// Removes an install with its grants and approvals. Gives the digest it was pinned to.
+    /// Removes an install with its grants, approvals and restrictions. Gives the digest it was pinned to.
     pub(crate) fn remove_install(&self, name: &CapabilityName) -> Result<Option<Digest>> {
         let (name, now) = (name.clone(), self.now_ms());
         self.write(move |connection| {
             let pin = read_pin(connection, &name)?;
             delete(connection, &name)?;
+            restrictions::delete(connection, &name)?;
             presets::sync(connection, &name, now)?;
             Ok(pin.map(|(_, digest)| digest))
         })
