@@ -8,6 +8,8 @@ mod attacks;
 mod bad_input;
 mod budgets;
 mod cli;
+mod confirm;
+mod confirm_door;
 mod digest;
 mod doctor;
 mod durability;

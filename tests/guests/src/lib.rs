@@ -364,6 +364,8 @@ mod tests {
             Guest::reads_fresh_memory_then_fills_it(),
             Guest::logs(3, "hello"),
             Guest::sends(0, "https://api.example.com/"),
+            Guest::sends_and_fails(5, "https://api.example.com/"),
+            Guest::two_faced("https://api.example.com/a", "https://api.example.com/b"),
         ];
         for guest in guests {
             assert!(guest.component().starts_with(b"\0asm\x0d\0\x01\0"), "{}", guest.text());
