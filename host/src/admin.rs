@@ -8,6 +8,7 @@ mod backup;
 mod documents;
 mod loops;
 mod principals;
+mod restrictions;
 
 use std::sync::Arc;
 

@@ -55,6 +55,25 @@ pub struct Plan {
     pub listing: Vec<Offer>,
 }
 
+impl Plan {
+    /// Whether the dry run came to nothing that it would have done.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.requests.is_empty() && self.changes.is_empty() && self.loops.is_empty()
+    }
+
+    /// The same without values of secrets: its texts are the guest's.
+    pub(crate) fn redacted(mut self, redactor: &Redactor) -> Self {
+        let requests = self.requests.iter_mut().flat_map(|request| [&mut request.authority, &mut request.path]);
+        let changes = self.changes.iter_mut().map(|change| &mut change.key);
+        let loops = self.loops.iter_mut().map(|change| &mut change.name);
+        for text in requests.chain(changes).chain(loops) {
+            *text = redactor.redact_text(text);
+        }
+        self
+    }
+}
+
 /// One piece of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {

@@ -10,6 +10,7 @@ use crate::audit::Audit;
 use crate::call::{Host, Rooms};
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::confirm::Confirmations;
 use crate::egress::{Collector, Egress, Outside, Own, Unsent};
 use crate::error::{Error, Result};
 use crate::policy;
@@ -138,6 +139,7 @@ impl App {
             tokens: Tokens::new(self.store.clone(), self.catalog.clone(), self.clock.clone()),
             shares: Arc::new(Shares::new(self.config.principals)),
             asks: Asks::new(self.store.clone()),
+            confirmations: Confirmations::new(self.store.clone()),
             audit: Audit::new(self.store.clone(), self.clock.clone()).telling(telemetry.clone()),
             runtime: Runtime::new(engine, loader, admission)?,
             egress: Arc::new(self.egress()?),

@@ -28,6 +28,7 @@ use crate::builtin::{self, Desk};
 use crate::client::{Client, Confirmation, Wants};
 use crate::clock;
 use crate::config::EntitiesConfig;
+use crate::confirm::{self, Confirmations, Word};
 use crate::egress::Egress;
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{NamespaceName, Runtime as Kind};
@@ -60,6 +61,7 @@ pub(crate) struct Rooms {
     pub(crate) tokens: Tokens,
     pub(crate) shares: Arc<Shares>,
     pub(crate) asks: Asks,
+    pub(crate) confirmations: Confirmations,
     pub(crate) audit: Audit,
     pub(crate) runtime: Runtime,
     pub(crate) egress: Arc<Egress>,
@@ -131,7 +133,8 @@ impl Host {
         Self { rooms: Arc::new(rooms) }
     }
 
-    /// Calls one tool. Cancelling, or dropping the future, stops the guest.
+    /// Calls one tool. Cancelling, or dropping the future, stops the guest. A call that lacks the word of a person
+    /// is tried out in a dry run, and fails with what it would do.
     pub async fn call(&self, request: CallRequest, cancel: CancellationToken) -> Result<Reply, Failure> {
         let Passed { call_id, answer, plan, asked, usage } = self.pass(request.into(), cancel).await?;
         match answer {
@@ -224,27 +227,42 @@ impl Host {
         &self.rooms.telemetry
     }
 
-    async fn visit(&self, visit: Visit, operation: Operation, cancel: CancellationToken) -> Result<Answer, Failure> {
+    async fn visit(
+        &self,
+        visit: Visit,
+        operation: Operation,
+        cancel: CancellationToken,
+    ) -> Result<Answer, Failure> {
         let passed = self.pass(Request::of_visit(visit, operation), cancel).await?;
         Ok(passed.answer)
     }
 
     /// The path.
-    async fn pass(&self, request: Request, cancel: CancellationToken) -> Result<Passed, Failure> {
+    async fn pass(&self, mut request: Request, cancel: CancellationToken) -> Result<Passed, Failure> {
         let begun = clock::monotonic();
         let found = self.snapshot().and_then(|snapshot| request.find(&snapshot));
-        let mut record = match self.rooms.audit.begin(request.start(found.as_ref().ok())).await {
+        let word = self.word(&request, &found);
+        let (is_trial, is_dry_run) = (matches!(word, Ok(Word::Missing)), request.dry_run);
+        request.dry_run |= is_trial;
+        let mut record = match self.rooms.audit.begin(request.start(found.as_ref().ok(), &word)).await {
             Ok(record) => record,
-            Err(error) => return Err(Failure::before_record(error)),
+            Err(error) => return Err(Failure::unrecorded(error)),
         };
         record.show(found.as_ref().map_or_else(|_| Labels::unknown(), Found::labels), request.client.parent);
         let mut trail = Trail::default();
-        let answer = match &found {
-            Ok(found) => self.answer(&request, found, record.id(), begun, &cancel, &mut trail).await,
-            Err(unknown) => Err(unknown.clone()),
+        let answer = match (&found, &word) {
+            (Err(refused), _) | (_, Err(refused)) => Err(refused.clone()),
+            (Ok(_), Ok(_)) if !record.is_confirmed() => Err(confirm::used()),
+            (Ok(found), Ok(_)) => self.answer(&request, found, record.id(), begun, &cancel, &mut trail).await,
+        };
+        let answer = match request.case(found.as_ref().ok()) {
+            Some(case) if is_trial => {
+                trail.tried(self.rooms.confirmations.after_trial(&case, answer, trail.plan()))
+            }
+            _ => answer,
         };
         let asked = match &found {
-            Ok(found) if !request.dry_run => self.ask(&request, found, record.id(), &trail),
+            Ok(found) if !is_dry_run => self.ask(&request, found, record.id(), &trail),
             _ => Vec::new(),
         };
         let passed = finish(record, answer, trail, asked, begun, request.run).await;
@@ -274,6 +292,12 @@ impl Host {
         let finished = self.rooms.runtime.run(GuestCall { granted, operation, lease, services }).await;
         let outcome = trail.follow(finished)?;
         found.check(outcome, trail.redactor())
+    }
+
+    /// Whether the call has the word of a person that it needs.
+    fn word(&self, request: &Request, found: &Result<Found>) -> Result<Word> {
+        let found = found.as_ref().map_err(Clone::clone)?;
+        request.case(Some(found)).map_or(Ok(Word::Enough), |case| self.rooms.confirmations.word(&case))
     }
 
     /// What the namespaces hold for this call.
@@ -346,5 +370,5 @@ fn with_schema(failure: Failure, found: Option<&Found>) -> Failure {
 
 /// A request for one thing was answered with another.
 fn mixed_up() -> Failure {
-    Failure::before_record(Error::internal("an answer is what was asked for"))
+    Failure::unrecorded(Error::internal("an answer is what was asked for"))
 }

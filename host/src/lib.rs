@@ -20,6 +20,7 @@
 //! | [`namespaces`] | what a guest can reach |
 //! | [`egress`] | whether and how a request leaves this machine |
 //! | [`asks`] | what people are asked for when a request is refused |
+//! | `confirm` | whether a call needs a person's word, and whether it has it |
 //! | [`secrets`] | where credentials are, and that they come out nowhere |
 //! | [`audit`] | what is remembered of a call |
 //! | [`telemetry`] | what the operator's own tools are told of calls |
@@ -42,6 +43,7 @@ pub mod client;
 pub mod clock;
 pub mod component;
 pub mod config;
+mod confirm;
 pub mod doctor;
 pub mod egress;
 pub mod error;

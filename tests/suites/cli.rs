@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use crate::support::home::{built, program};
 
 /// What differs from run to run: `d` stands for a digit, `x` for a hexadecimal one, `#` for a letter or digit of an
-/// id, `@` for one in lower case.
+/// id, `@` for one in lower case, `*` for one of base64 in a URL.
 const MASKS: &[(&str, &str)] = &[
     ("sha256:xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "sha256:[digest]"),
     ("sha256:xxxxxxxxxxxx…", "sha256:[digest]…"),
@@ -23,6 +23,7 @@ const MASKS: &[(&str, &str)] = &[
     ("version d.dd.d", "version [version]"),
     ("dddd-dd-dd dd:dd:dd", "[time]"),
     ("dddd-dd-ddTdd:dd:dd.dddZ", "[time]"),
+    (CONFIRMATION_TOKEN, "`--confirmation-token [token]`"),
     (APPROVAL_ID, "[ID]"),
     (TOKEN_ID, "[token-id]"),
     ("rmt_@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@", "[token]"),
@@ -30,6 +31,8 @@ const MASKS: &[(&str, &str)] = &[
     ("ddd.d KiB", "[size]"),
     ("dd.d KiB", "[size]"),
 ];
+
+const CONFIRMATION_TOKEN: &str = "`--confirmation-token ************************************************`";
 
 const APPROVAL_ID: &str = "####-####";
 const TOKEN_ID: &str = "tok-@@@@@@@@";
@@ -169,6 +172,7 @@ fn fits(text: &str, pattern: &str) -> bool {
         && text.bytes().zip(pattern.bytes()).all(|(byte, wanted)| match wanted {
             b'd' => byte.is_ascii_digit(),
             b'#' => byte.is_ascii_digit() || byte.is_ascii_uppercase(),
+            b'*' => byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_',
             b'@' => byte.is_ascii_digit() || byte.is_ascii_lowercase(),
             // Only `x` after the prefix: `sha256:` itself has none.
             b'x' => byte.is_ascii_hexdigit(),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use remit::app::{App, Around};
 use remit::audit::{Query, Record};
 use remit::call::{CallRequest, Failure, Host, Reply};
+use remit::client::Confirmation;
 use remit::clock::Clock;
 use remit::config::Config;
 use remit::egress::Outside;
@@ -161,10 +162,11 @@ impl Home {
     }
 }
 
-/// A request of the test's own.
+/// A request of the test's own, with the word of a person beforehand: what needs one is the subject of one suite.
 pub(crate) fn request(tool: &str, arguments: &Value) -> CallRequest {
     let arguments = arguments.as_object().cloned().expect("an object");
-    CallRequest::new(Identity::operator("test"), tool.parse().expect("a tool's name"), arguments)
+    let plain = CallRequest::new(Identity::operator("test"), tool.parse().expect("a tool's name"), arguments);
+    CallRequest { confirmation: Confirmation::Standing, ..plain }
 }
 
 /// The outcome of a call in one line: the text of the answer, or the code of the error.

@@ -127,6 +127,8 @@ pub struct CallStart {
     pub can_change: bool,
     /// The loop's run that it is. Such a record is as durable as that of a change.
     pub run: Option<String>,
+    /// The confirmation that it uses up, in the transaction that begins its record.
+    pub(crate) spends: Option<crate::store::Spend>,
 }
 
 /// How a call ended.

@@ -26,6 +26,8 @@ pub struct OpenRecord {
     begun: Instant,
     /// The call can change something: its end is on disk before its answer leaves.
     durable: bool,
+    /// What it was confirmed by had not been used before.
+    is_confirmed: bool,
     /// `None` once it has ended.
     record: Option<Record>,
     /// What telemetry is told of it.
@@ -67,12 +69,23 @@ impl Audit {
         };
         // Made before waiting, so that a caller who gives up meanwhile leaves an end, too.
         let durable = start.can_change || start.run.is_some();
-        let mut open = 
-            OpenRecord { audit: self.clone(), begun, durable, record: Some(record.clone()), running: None };
-        if durable && let Err(error) = self.store.begin_call(record, start.run).await {
-            // The call is refused and its guest does not run: there is nothing to remember.
-            open.record = None;
-            return Err(error);
+        let mut open = OpenRecord {
+            audit: self.clone(),
+            begun,
+            durable,
+            is_confirmed: start.spends.is_none(),
+            record: Some(record.clone()),
+            running: None,
+        };
+        if durable {
+            match self.store.begin_call(record, start.run, start.spends).await {
+                Ok(is_confirmed) => open.is_confirmed = is_confirmed,
+                Err(error) => {
+                    // The call is refused and its guest does not run: there is nothing to remember.
+                    open.record = None;
+                    return Err(error);
+                }
+            }
         }
         Ok(open)
     }
@@ -94,6 +107,12 @@ impl OpenRecord {
     #[must_use]
     pub fn id(&self) -> &str {
         self.record.as_ref().map_or("", |record| &record.id)
+    }
+
+    /// Whether the confirmation that the call uses, if any, was its own: not used by another call before.
+    #[must_use]
+    pub fn is_confirmed(&self) -> bool {
+        self.is_confirmed
     }
 
     /// Shows the call under these names, in the span of its caller.

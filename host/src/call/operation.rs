@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 use super::{CallRequest, Draft, Subject, Visit};
 use crate::answer::{self, Answer, documents};
 use crate::audit::CallStart;
-use crate::client::Client;
+use crate::client::{Client, Confirmation};
+use crate::confirm::{Case, Word};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Prompt, Template, Tool, visible};
 use crate::namespaces::Access;
@@ -34,6 +35,7 @@ pub(super) struct Request {
     pub(super) capability: CapabilityName,
     pub(super) operation: Operation,
     pub(super) dry_run: bool,
+    pub(super) confirmation: Confirmation,
     pub(super) client: Client,
     pub(super) locale: Option<String>,
     pub(super) run: Option<String>,
@@ -71,10 +73,10 @@ enum Target {
 
 impl From<CallRequest> for Request {
     fn from(request: CallRequest) -> Self {
-        let CallRequest { caller, tool, arguments, dry_run, client, locale, run, confirmation: _ } = request;
+        let CallRequest { caller, tool, arguments, dry_run, confirmation, client, locale, run } = request;
         let ToolName { capability, tool: name } = tool;
         let operation = Operation::Tool { name, arguments };
-        Self { caller, capability, operation, dry_run, client, locale, run }
+        Self { caller, capability, operation, dry_run, confirmation, client, locale, run }
     }
 }
 
@@ -82,7 +84,8 @@ impl Request {
     /// A visit's request.
     pub(super) fn of_visit(visit: Visit, operation: Operation) -> Self {
         let Visit { caller, capability, client, locale } = visit;
-        Self { caller, capability, operation, dry_run: false, client, locale, run: None }
+        let confirmation = Confirmation::Missing;
+        Self { caller, capability, operation, dry_run: false, confirmation, client, locale, run: None }
     }
 
     /// What it means among what is installed.
@@ -125,7 +128,7 @@ impl Request {
     }
 
     /// What is known of it when its record begins.
-    pub(super) fn start(&self, found: Option<&Found>) -> CallStart {
+    pub(super) fn start(&self, found: Option<&Found>, word: &Result<Word>) -> CallStart {
         CallStart {
             principal: self.caller.principal.clone(),
             capability: self.capability.to_string(),
@@ -134,7 +137,27 @@ impl Request {
             dry_run: self.dry_run,
             can_change: found.is_some_and(|found| self.access(found) == Access::Change),
             run: self.run.clone(),
+            spends: match word {
+                Ok(Word::Given(spend)) => Some(*spend),
+                _ => None,
+            },
         }
+    }
+
+    /// What a person may have to agree to: a tool's call, and nothing else can change anything.
+    pub(super) fn case<'a>(&'a self, found: Option<&'a Found>) -> Option<Case<'a>> {
+        let Operation::Tool { arguments, .. } = &self.operation else { return None };
+        let found = found?;
+        Some(Case {
+            principal: &self.caller.principal,
+            capability: &found.entry.capability,
+            restrictions: &found.entry.restrictions,
+            tool: found.tool()?,
+            arguments,
+            answers: &self.client.answers,
+            dry_run: self.dry_run,
+            confirmation: &self.confirmation,
+        })
     }
 
     /// How it is named in its record: a tool by its name, anything else by MCP's method and the name, address or
@@ -353,7 +376,8 @@ fn check_size<'a>(typed: impl Iterator<Item = (&'a String, &'a String)>) -> Resu
 }
 
 fn wire_arguments<'a>(arguments: impl IntoIterator<Item = (&'a String, &'a String)>) -> Vec<prompts::Argument> {
-    let argument = |(name, value): (&String, &String)| prompts::Argument { name: name.clone(), value: value.clone() };
+    let argument =
+        |(name, value): (&String, &String)| prompts::Argument { name: name.clone(), value: value.clone() };
     arguments.into_iter().map(argument).collect()
 }
 

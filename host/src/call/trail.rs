@@ -6,7 +6,7 @@ use super::Failure;
 use crate::answer::{Answer, Plan};
 use crate::asks::{self, Asked, Need};
 use crate::audit::{CallEnd, OpenRecord, RequestRecord, Usage};
-use crate::client::Wants;
+use crate::client::{Unconfirmed, Wants};
 use crate::clock;
 use crate::egress::Ledger;
 use crate::error::{Error, ErrorKind, Result};
@@ -29,6 +29,8 @@ pub(super) struct Trail {
     /// What code of this program did to loops, in the place of a guest.
     builtin: Option<Loops>,
     log: Vec<String>,
+    /// What a person is to agree to, after a trial.
+    unconfirmed: Option<Unconfirmed>,
     /// Knows no secret: for a call that never came near one.
     clean: Redactor,
 }
@@ -75,6 +77,15 @@ impl Trail {
         self.services.as_ref().and_then(|services| services.http.redactor()).unwrap_or(&self.clean)
     }
 
+    /// Keeps what a trial came to, for whoever can bring the word of a person.
+    pub(super) fn tried(
+        &mut self,
+        (answer, unconfirmed): (Result<Answer>, Option<Unconfirmed>),
+    ) -> Result<Answer> {
+        self.unconfirmed = unconfirmed;
+        answer
+    }
+
     /// Tells the last report of how far the call is, if its listener has not heard it.
     pub(super) async fn tell_last_report(&mut self) {
         let progress = self.services.as_mut().map(|services| std::mem::take(&mut services.progress));
@@ -87,6 +98,9 @@ impl Trail {
     /// What whoever made the call can bring so that it succeeds. A call that failed because its client cannot be
     /// asked something says so.
     pub(super) fn wants(&mut self, answer: &mut Result<Answer>) -> Wants {
+        if let Some(unconfirmed) = self.unconfirmed.take() {
+            return Wants::Confirmation(unconfirmed);
+        }
         let (Err(error), Some(services)) = (answer, &mut self.services) else { return Wants::Nothing };
         let ask = std::mem::take(&mut services.ask);
         let says_no = matches!(error.kind, ErrorKind::Failed | ErrorKind::InvalidInput | ErrorKind::NotFound);
@@ -115,17 +129,18 @@ impl Trail {
     }
 
     /// In a dry run: the requests that were not sent, and the changes that were not made.
-    fn plan(&self) -> Plan {
+    pub(super) fn plan(&self) -> Plan {
         let builtin = self.builtin.as_ref().map_or(&[][..], Loops::plan);
         let Some(Services { http, entities, loops, listing, .. }) = &self.services else {
             return Plan { loops: builtin.to_vec(), ..Plan::default() };
         };
-        Plan {
+        let plan = Plan {
             requests: http.ledger().plan(),
             changes: entities.plan().to_vec(),
             loops: loops.plan().to_vec(),
             listing: listing.plan().to_vec(),
-        }
+        };
+        plan.redacted(self.redactor())
     }
 
     /// Why requests were refused, where their code does not say it.
@@ -188,8 +203,8 @@ fn ways(asked: &[Asked]) -> Option<String> {
 }
 
 impl Failure {
-    /// A call that was refused before it had a record.
-    pub(super) fn before_record(error: Error) -> Self {
+    /// Of a call that did not come to have a record.
+    pub(crate) fn unrecorded(error: Error) -> Self {
         Self {
             call_id: String::new(),
             error,

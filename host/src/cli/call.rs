@@ -9,9 +9,10 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::output::{Output, error_value, printable};
-use super::{Context, figures, spent};
+use super::{Context, figures, prompt, spent};
 use crate::asks::{self, Asked};
 use crate::call::{CallRequest, Content, Contents, Failure, Host, Reply};
+use crate::client::{Confirmation, Unconfirmed, Wants};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Identity, OPERATOR};
 use crate::registry::ToolName;
@@ -21,7 +22,8 @@ const MAX_ARGUMENT_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Call a tool
 ///
-/// Goes the same way as an agent's call: same grants, same limits, same record. Ctrl-C cancels it.
+/// Goes the same way as an agent's call: same grants, same limits, same record. Ctrl-C cancels it. A tool that needs
+/// the word of a person is tried out first, and you are shown what it would do.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,6 +31,8 @@ Examples:
   remit call acme/weather.get_forecast @input.json --usage
   jq -n '{place:\"Oslo\"}' | remit call acme/weather.get_forecast -
   remit call acme/weather.add_place '{\"place\":\"Oslo\"}' --dry-run
+  remit call acme/weather.remove_place '{\"place\":\"Oslo\"}' --yes
+
   remit call acme/weather.add_place '{\"place\":\"Oslo\"}' --as laptop")]
 pub(super) struct CallArgs {
     /// `publisher/slug.tool`
@@ -45,23 +49,55 @@ pub(super) struct CallArgs {
     /// Call as this principal, with what it may do, and nothing of yours
     #[arg(long = "as", value_name = "NAME")]
     principal: Option<String>,
+    /// Agree to whatever it does, without a look at it
+    #[arg(long, conflicts_with = "dry_run")]
+    yes: bool,
+    /// Agree to what an earlier call with the same input showed, by the token that it gave
+    #[arg(long, value_name = "TOKEN", conflicts_with_all = ["dry_run", "yes"])]
+    confirmation_token: Option<String>,
 }
 
 /// Runs it.
 pub(super) fn run(args: CallArgs, context: &Context) -> Result<()> {
     let arguments = read_object(&args.input)?;
+    let confirmation = match args.confirmation_token {
+        Some(token) => Confirmation::Token(token),
+        None if args.yes => Confirmation::Standing,
+        None => Confirmation::Missing,
+    };
     let app = context.open()?;
     let caller = match &args.principal {
         Some(name) => super::principal::known(&app, name)?,
         None => Identity::operator(OPERATOR),
     };
-    let request = CallRequest { dry_run: args.dry_run, ..CallRequest::new(caller, args.tool, arguments) };
-    let result = super::on_threads(async { Ok(call(&app.host()?, request).await) });
+    let plain = CallRequest::new(caller, args.tool, arguments);
+    let request = CallRequest { dry_run: args.dry_run, confirmation, ..plain };
+    let result = super::on_threads(async { asking(&app.host()?, request, context.output).await });
     app.shutdown();
     match result? {
         Ok(reply) => answer(&reply, args.usage, context.output),
         Err(failure) => refuse(failure, args.usage, context.output),
     }
+}
+
+/// Calls it; when it needs the word of a person and one is there, asks for it and calls it again.
+async fn asking(host: &Host, request: CallRequest, output: Output) -> Result<Result<Reply, Failure>> {
+    let called = call(host, request.clone()).await;
+    let Err(Failure { wants: Wants::Confirmation(unconfirmed), error, .. }) = &called else { return Ok(called) };
+    if output.is_json() || !prompt::somebody_is_there() {
+        return Ok(called);
+    }
+    output.aside(&planned(unconfirmed));
+    if !prompt::confirm(&format!("{}. Do it?", error.message))? {
+        return Err(Error::new(ErrorKind::Cancelled, "nothing was changed"));
+    }
+    let confirmation = Confirmation::Token(unconfirmed.token.clone());
+    Ok(call(host, CallRequest { confirmation, ..request }).await)
+}
+
+/// What a call would do, for people.
+fn planned(unconfirmed: &Unconfirmed) -> String {
+    spent::plan_text(&unconfirmed.plan).unwrap_or_else(|| "it came to nothing that it would change\n".to_owned())
 }
 
 async fn call(host: &Host, request: CallRequest) -> Result<Reply, Failure> {
@@ -107,8 +143,17 @@ fn answer(reply: &Reply, show_usage: bool, output: Output) -> Result<()> {
 }
 
 fn refuse(failure: Failure, show_usage: bool, output: Output) -> Result<()> {
+    let unconfirmed = match &failure.wants {
+        Wants::Confirmation(unconfirmed) => Some(unconfirmed),
+        _ => None,
+    };
     if output.is_json() {
         let mut value = error_value(&failure.error);
+        if let Some(Unconfirmed { plan, token, expires_at }) = unconfirmed {
+            value["plan"] = spent::plan_value(plan);
+            value["confirmationToken"] = json!(token);
+            value["expiresAt"] = json!(figures::utc_time(*expires_at));
+        }
         value["call"] = json!(failure.call_id);
         value["approvalIds"] = json!(ids(&failure.asked));
         value["usage"] = spent::usage_value(&failure.usage);
@@ -116,10 +161,21 @@ fn refuse(failure: Failure, show_usage: bool, output: Output) -> Result<()> {
             value["inputSchema"] = Value::Object(schema);
         }
         output.value(&value)?;
-    } else if show_usage {
-        output.aside(&spent::usage_text(&failure.usage));
+    } else {
+        if let Some(unconfirmed) = unconfirmed {
+            output.aside(&planned(unconfirmed));
+        }
+        if show_usage {
+            output.aside(&spent::usage_text(&failure.usage));
+        }
     }
-    let hint = failure.error.hint.clone().unwrap_or_else(|| format!("remit audit {}", failure.call_id));
+    let hint = match unconfirmed {
+        Some(Unconfirmed { token, expires_at, .. }) => format!(
+            "to agree, call it again with `--confirmation-token {token}`, until {}",
+            figures::local_time(*expires_at)
+        ),
+        None => failure.error.hint.clone().unwrap_or_else(|| format!("remit audit {}", failure.call_id)),
+    };
     Err(failure.error.hint(hint))
 }
 

@@ -13,7 +13,7 @@ use super::asks::meaning;
 use super::figures::{count, local_time, size, span, utc_time};
 use super::output::{columns, printable};
 use crate::manifest::{Limits, Manifest, NamespaceName, Secret, Tool};
-use crate::policy::{Approval, Grant, OWN_CREDENTIALS};
+use crate::policy::{Approval, Confirm, Grant, OWN_CREDENTIALS, Restriction};
 use crate::registry::{Capability, Entry};
 
 /// A line of a publisher's words: more would hide what is below it.
@@ -97,6 +97,39 @@ pub(super) fn documents(manifest: &Manifest) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
+/// What the installer asks beyond it; nothing when that is nothing.
+pub(super) fn restrictions(restrictions: &[Restriction]) -> Option<String> {
+    let rows: Vec<_> = restrictions.iter().map(|said| vec![restricted(said), narrows(said)]).collect();
+    (!rows.is_empty()).then(|| format!("restricted by you\n{}", indented(&rows)))
+}
+
+/// Which tools a restriction is about.
+pub(super) fn restricted(restriction: &Restriction) -> String {
+    restriction.tool.clone().unwrap_or_else(|| "all tools".to_owned())
+}
+
+/// What a restriction asks: `role admin, confirm writes`.
+pub(super) fn narrows(restriction: &Restriction) -> String {
+    let Restriction { hidden, role, permission, flag, confirm, .. } = restriction;
+    let parts = [
+        hidden.then(|| "hidden".to_owned()),
+        role.as_ref().map(|role| format!("role {role}")),
+        permission.as_ref().map(|permission| format!("permission {permission}")),
+        flag.as_ref().map(|flag| format!("flag {flag}")),
+        confirm.map(|confirm| format!("confirm {}", confirm.as_str())),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// A restriction for programs.
+pub(super) fn restriction_value(restriction: &Restriction) -> Value {
+    let Restriction { tool, hidden, role, permission, flag, confirm } = restriction;
+    json!({
+        "tool": tool, "hidden": hidden, "role": role, "permission": permission, "flag": flag,
+        "confirm": confirm.map(Confirm::as_str),
+    })
+}
+
 /// The loops that come with it: when, and what.
 pub(super) fn loops(manifest: &Manifest) -> Option<String> {
     let rows: Vec<_> = manifest
@@ -170,6 +203,7 @@ pub(super) fn value(entry: &Entry) -> Value {
         "tools": capability.manifest.tools.iter().map(|tool| &tool.name).collect::<Vec<_>>(),
         "grants": grants,
         "approvals": approvals,
+        "restrictions": entry.restrictions.iter().map(restriction_value).collect::<Vec<_>>(),
     })
 }
 

@@ -33,6 +33,7 @@ mod principal;
 mod prompt;
 pub mod reference;
 mod report;
+mod restrict;
 mod revoke;
 mod role;
 mod secret;
@@ -112,6 +113,7 @@ enum Command {
     Show(show::ShowArgs),
     Grant(grant::GrantArgs),
     Revoke(revoke::RevokeArgs),
+    Restrict(restrict::RestrictArgs),
     Secret(secret::SecretArgs),
     Approve(approve::ApproveArgs),
     Disapprove(disapprove::DisapproveArgs),
@@ -208,6 +210,7 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Show(args) => show::run(args, context),
         Command::Grant(args) => grant::run(args, context),
         Command::Revoke(args) => revoke::run(args, context),
+        Command::Restrict(args) => restrict::run(args, context),
         Command::Secret(args) => secret::run(args, context),
         Command::Approve(args) => approve::run(args, context),
         Command::Disapprove(args) => disapprove::run(args, context),

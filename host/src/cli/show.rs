@@ -78,6 +78,9 @@ fn shown(entry: &Entry, missing: &[Missing], now: i64) -> String {
     if !withdrawn.is_empty() {
         let _ = write!(text, "\nwithdrawn by itself for now\n{}", describe::indented(&withdrawn));
     }
+    if let Some(restrictions) = describe::restrictions(&entry.restrictions) {
+        let _ = write!(text, "\n{restrictions}");
+    }
     if let Some(loops) = describe::loops(&capability.manifest) {
         let _ = write!(text, "\n{loops}");
     }

@@ -12,6 +12,7 @@ use super::{Context, figures, on_threads};
 use crate::app::App;
 use crate::build::{self, Built, Example};
 use crate::call::{CallRequest, Reply};
+use crate::client::Confirmation;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::Identity;
@@ -81,7 +82,9 @@ fn request(built: &Built, example: &Example) -> CallRequest {
     let manifest = &built.report.manifest;
     let capability = CapabilityName { publisher: manifest.publisher.clone(), slug: manifest.slug.clone() };
     let tool = ToolName { capability, tool: example.tool.clone() };
-    CallRequest::new(Identity::operator("cli"), tool, example.input.clone())
+    let plain = CallRequest::new(Identity::operator("cli"), tool, example.input.clone());
+    // The author wrote the example, in a home that is gone afterwards.
+    CallRequest { confirmation: Confirmation::Standing, ..plain }
 }
 
 fn show(built: &Built, examples: &[Example], results: &[Result<Reply>], output: Output) -> Result<()> {

@@ -115,10 +115,8 @@ impl Collector {
 /// Reads the URL of a collector. In plain HTTP only this machine is one: what is sent says what a home does.
 fn read(text: &str) -> Option<(Url, Place)> {
     let url = Url::parse(text).ok()?;
-    let is_plain = url.username().is_empty()
-        && url.password().is_none()
-        && url.query().is_none()
-        && url.fragment().is_none();
+    let is_plain =
+        url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none();
     if !is_plain {
         return None;
     }

@@ -19,5 +19,7 @@ pub use rules::{
 };
 pub use schema::json_schema;
 pub use template::Template;
-pub use types::{Http, Limits, Loop, Manifest, NamespaceName, Prompt, PromptArgument, Resource, ResourceTemplate, Run, Runtime,
-    ScheduleType, Secret, Tool};
+pub use types::{
+    Http, Limits, Loop, Manifest, NamespaceName, Prompt, PromptArgument, Resource, ResourceTemplate, Run, Runtime,
+    ScheduleType, Secret, Tool,
+};

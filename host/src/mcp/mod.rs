@@ -9,16 +9,20 @@
 //! | `names` | the wire name of a tool |
 //! | `text` | which characters of a publisher's text reach an agent |
 //! | `tools` | which tools are listed, and how |
+//! | `arguments` | which arguments are the host's |
+//! | `plan` | how what a dry run did not do looks |
 //! | `reply` | how an answer or a failure looks |
 //! | `changes` | who is told that the list changed, and when |
 //! | `server` | which request does what |
 //! | `stdio`, `http` | how bytes come in |
 
+mod arguments;
 mod changes;
 mod http;
 mod inbox;
 mod names;
 mod parent;
+mod plan;
 mod reply;
 mod server;
 mod stdio;

@@ -9,14 +9,16 @@ use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject, Resource, ResourceContents};
 use serde_json::{Value, json};
 
+use super::plan;
 use crate::asks::{self, Asked};
 use crate::audit::Usage;
 use crate::call::{Content, Contents, Failure, Reply};
+use crate::client::Wants;
 use crate::error::ErrorKind;
 
 /// A tool's answer.
 pub(super) fn success(reply: Reply) -> CallToolResult {
-    // `plan` stays empty here: calls that come in by this door are no dry runs.
+    // What a dry run planned is added by `plan.rs`.
     let Reply { call_id, structured, content, asked, usage, .. } = reply;
     let mut blocks: Vec<ContentBlock> = content.into_iter().map(block).collect();
     if let Some(structured) = &structured {
@@ -35,7 +37,7 @@ pub(super) fn success(reply: Reply) -> CallToolResult {
 
 /// A call without an answer. It carries no structure: clients hold that against the tool's output schema.
 pub(super) fn failure(failure: &Failure) -> CallToolResult {
-    let Failure { call_id, error, asked, usage, input_schema, wants: _ } = failure;
+    let Failure { call_id, error, asked, usage, input_schema, wants } = failure;
     let mut text = format!("{}: {}", error.kind.code(), error.message);
     for Asked { sentence, .. } in asked {
         text.push_str("\n\n");
@@ -45,8 +47,14 @@ pub(super) fn failure(failure: &Failure) -> CallToolResult {
         text.push_str("\n\ninput schema: ");
         text.push_str(&Value::Object(schema.clone()).to_string());
     }
+    let mut meta = Some(meta(Some(error.kind), call_id, asked, *usage));
+    if let Wants::Confirmation(unconfirmed) = wants {
+        text.push_str("\n\n");
+        text.push_str(&plan::unconfirmed_text(unconfirmed));
+        plan::note_unconfirmed(&mut meta, unconfirmed);
+    }
     let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
-    result.meta = Some(meta(Some(error.kind), call_id, asked, *usage));
+    result.meta = meta;
     result
 }
 
@@ -136,7 +144,7 @@ mod tests {
             asked,
             usage: usage(),
             input_schema,
-            wants: crate::client::Wants::Nothing,
+            wants: Wants::Nothing,
         };
         serde_json::to_value(failure(&refused)).unwrap()
     }

@@ -23,11 +23,12 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::arguments::{self, ForHost};
 use super::changes::Changes;
 use super::inbox::Inbox;
-use super::{parent, reply};
 use super::tools::{InvalidCursor, Lists, ToolList};
-use crate::call::{CallRequest, Host};
+use super::{parent, plan, reply};
+use crate::call::{CallRequest, Failure, Host};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind};
 use crate::policy::Identity;
@@ -97,12 +98,25 @@ impl Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let unknown = ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None);
         let list = self.list()?;
-        let Some(tool) = list.find(&request.name) else { return Err(unknown) };
+        let Some((tool, wire)) = list.find(&request.name).zip(list.wire(&request.name)) else {
+            return Err(unknown);
+        };
+        let mut arguments = request.arguments.unwrap_or_default();
+        let is_read_only = wire.annotations.as_ref().is_some_and(|says| says.read_only_hint == Some(true));
+        let for_host = match arguments::take(&mut arguments, is_read_only) {
+            Ok(for_host) => for_host,
+            Err(error) => return Ok(CallToolResponse::Complete(reply::failure(&Failure::unrecorded(error)))),
+        };
+        let ForHost { dry_run, confirmation } = for_host;
         let client = Client { parent, ..Client::default() };
-        let arguments = request.arguments.unwrap_or_default();
-        let call = CallRequest { client, ..CallRequest::new(caller, tool.clone(), arguments) };
+        let plain = CallRequest::new(caller, tool.clone(), arguments);
+        let call = CallRequest { client, dry_run, confirmation, ..plain };
         let _running = self.calls.token();
         let result = match self.host.call(call, cancel).await {
+            Ok(reply) if dry_run => {
+                let planned = reply.plan.clone();
+                plan::of_dry_run(reply::success(reply), &planned, wire.output_schema.is_some())
+            }
             Ok(reply) => reply::success(reply),
             // Another process removed it after it was found in the list.
             Err(failure) if failure.error.kind == ErrorKind::UnknownTool => return Err(unknown),

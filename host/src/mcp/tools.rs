@@ -12,12 +12,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rmcp::model::{Tool, ToolAnnotations};
 
+use super::arguments;
 use super::names::{Slugs, wire_name};
 use super::text::{clean_line, clean_text};
 use crate::call::Host;
 use crate::error::Result;
 use crate::manifest::{self, NamespaceName, Runtime};
-use crate::policy::{Caller, Directory, Identity, is_granted, is_published};
+use crate::policy::{Caller, Directory, Identity, is_granted, is_published, needs_word};
 use crate::registry::{Entry, Snapshot, ToolName};
 
 /// Tools of one page. Several clients never ask for a second page, so the first holds more than any client
@@ -108,7 +109,10 @@ impl ToolList {
                     tracing::warn!(tool = %name, "not listed: its name is none that clients take");
                     continue;
                 };
-                let wire = wire_tool(&wire_name, tool, &name, manifest.uses.contains(&NamespaceName::Http));
+                let mut wire = wire_tool(&wire_name, tool, &name, manifest.uses.contains(&NamespaceName::Http));
+                if !tool.read_only {
+                    arguments::add(Arc::make_mut(&mut wire.input_schema), needs_word(tool, &entry.restrictions));
+                }
                 // Two tools can only meet in one name if a digest collides. Neither may answer for the other.
                 tools
                     .entry(wire_name)
@@ -296,6 +300,7 @@ mod tests {
                 grants: grants.to_vec(),
                 approvals: Vec::new(),
                 restrictions: Vec::new(),
+                withdrawn: Default::default(),
                 schemas: Arc::new(Vec::new()),
             };
             (name, Arc::new(entry))

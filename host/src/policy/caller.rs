@@ -5,7 +5,7 @@
 
 use super::directory::Directory;
 use super::permission::covers;
-use super::restriction::Restriction;
+use super::restriction::{Restriction, is_hidden, of_tool};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::Tool;
 
@@ -215,7 +215,7 @@ pub fn may_use(caller: &Caller<'_>, restrictions: &[Restriction]) -> Result<Perm
 /// Whether agents may see and call a tool at all: its publisher exposes it, and its installer does not hide it.
 #[must_use]
 pub fn is_published(tool: &Tool, restrictions: &[Restriction]) -> bool {
-    tool.expose && !restrictions.iter().any(|restriction| restriction.hidden && applies(restriction, tool))
+    tool.expose && !is_hidden(&tool.name, restrictions)
 }
 
 /// Whether agents may see and use what of a capability is no tool: its installer does not hide the whole.
@@ -229,7 +229,7 @@ fn tool_needs<'n>(tool: &'n Tool, restrictions: &'n [Restriction]) -> impl Itera
     let permission = tool.required_permission.as_deref().map(Need::Permission);
     let flag = tool.feature_flag.as_deref().map(Need::Flag);
     let own = [role, permission, flag].into_iter().flatten();
-    own.chain(needs_of(restrictions.iter().filter(|restriction| applies(restriction, tool))))
+    own.chain(needs_of(of_tool(&tool.name, restrictions)))
 }
 
 fn needs_of<'n>(restrictions: impl Iterator<Item = &'n Restriction>) -> impl Iterator<Item = Need<'n>> {
@@ -238,10 +238,6 @@ fn needs_of<'n>(restrictions: impl Iterator<Item = &'n Restriction>) -> impl Ite
         let permission = permission.as_deref().map(Need::Permission);
         [role, permission, flag.as_deref().map(Need::Flag)].into_iter().flatten()
     })
-}
-
-fn applies(restriction: &Restriction, tool: &Tool) -> bool {
-    restriction.tool.as_ref().is_none_or(|name| *name == tool.name)
 }
 
 #[cfg(test)]

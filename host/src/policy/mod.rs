@@ -16,7 +16,8 @@ mod wish;
 
 pub use budget::{BUDGET_CEILING, Budget, DEFAULT_BUDGET, memory_ceiling};
 pub use caller::{
-    Authority, Caller, DOORS, HTTP, Identity, OPERATOR, Permitted, STDIO, is_published, is_shown, may_call, may_use,
+    Authority, Caller, DOORS, HTTP, Identity, OPERATOR, Permitted, STDIO, is_published, is_shown, may_call,
+    may_use,
 };
 pub use declared::{OWN_CREDENTIALS, all_declared, asks, check_approval, check_grant, same_grant};
 pub use directory::{Directory, Flag, Principal};
@@ -27,5 +28,5 @@ pub use hosts::{HTTPS_PORT, HostPattern, InvalidPattern};
 pub(crate) use hosts::{canonical_port, is_dns_name};
 pub use loops::LoopsGrant;
 pub use permission::check_given_permission;
-pub use restriction::{Confirm, Restriction};
+pub use restriction::{Confirm, Restriction, check_restriction, confirm, needs_word, of_tool};
 pub use wish::{Gift, Wish, authority};

@@ -10,7 +10,7 @@ use super::definition::{Definition, Origin, Task, WINDOWS, official};
 use super::next::{MIN_PERIOD, Schedule, in_largest_unit};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Tool, check_name, check_prompt};
-use crate::policy::{Restriction, is_published};
+use crate::policy::{self, Restriction, is_published};
 use crate::registry::{CapabilityName, Snapshot, ToolName};
 
 /// Bytes of a tool's input that are kept with a loop. It says what to look at, and does not carry it.
@@ -85,10 +85,24 @@ fn check_task(task: &Task, capability: &CapabilityName, origin: Origin, snapshot
             Error::new(ErrorKind::NotAllowed, message).hint("a person can make such a loop: remit loops create")
         );
     }
+    if !has_standing_word(origin) && policy::needs_word(known, &entry.restrictions) {
+        return Err(unconfirmed(tool));
+    }
     entry.schemas[position].check_input(&Value::Object(input.clone())).map_err(|mismatch| {
         let place = if mismatch.path.is_empty() { "the input".to_owned() } else { format!("`{}`", mismatch.path) };
         invalid(format!("{place}: {}", mismatch.reason))
     })
+}
+
+/// Whether a person agreed beforehand to what loops of this origin call: they made the loop, or installed it.
+pub(super) fn has_standing_word(origin: Origin) -> bool {
+    matches!(origin, Origin::Person | Origin::Preset)
+}
+
+/// The refusal of a loop whose tool needs the word of a person, when nobody is there to give it.
+pub(super) fn unconfirmed(tool: &ToolName) -> Error {
+    let message = format!("`{tool}` needs the word of a person at each call, and a loop has nobody to ask");
+    Error::new(ErrorKind::ConfirmationRequired, message).hint("a person can make such a loop: remit loops create")
 }
 
 /// Whether an agent's loop may call a tool: one that an agent could call itself, and that destroys nothing and

@@ -10,16 +10,17 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::Scheduler;
 use super::decide::ON_TIME;
-use super::define::is_for_agents;
+use super::define::{has_standing_word, is_for_agents, unconfirmed};
 use super::definition::{Loop, Origin, Run, RunState, Task};
 use super::next::{Schedule, in_largest_unit};
 use crate::answer::{Answer, Content, Reply, ToolAnswer};
 use crate::audit::{Record, RunEnd, Usage, id};
 use crate::call::{CallRequest, Failure};
+use crate::client::Confirmation;
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::Tool;
-use crate::policy::{self, Caller, Identity, Restriction};
-use crate::registry::{Snapshot, ToolName};
+use crate::policy::{self, Caller, Identity};
+use crate::registry::{Entry, Snapshot, ToolName};
 
 /// How often a run is started whose process dies each time.
 const ATTEMPTS: u32 = 3;
@@ -108,7 +109,7 @@ impl Scheduler {
         let store = &self.shared.store;
         let snapshot = self.shared.host.snapshot()?;
         let is_repeatable = match &of.definition.task {
-            Task::Tool { tool, .. } => find(&snapshot, tool).is_some_and(|(tool, _)| !tool.is_destructive()),
+            Task::Tool { tool, .. } => find(&snapshot, tool).is_some_and(|(_, tool)| !tool.is_destructive()),
             Task::Prompt(_) => true,
         };
         if is_repeatable && run.attempt < ATTEMPTS && !is_stale(run, of, store.now_ms()) {
@@ -198,22 +199,25 @@ fn permitted(of: &Loop, snapshot: &Snapshot, config: &crate::config::Config) -> 
     let identity = identity(of);
     let caller = Caller::of(&identity, &snapshot.directory);
     let Task::Tool { tool, .. } = &of.definition.task else { return policy::may_use(&caller, &[]).map(drop) };
-    let Some((known, restrictions)) = find(snapshot, tool) else {
+    let Some((entry, known)) = find(snapshot, tool) else {
         return Err(Error::new(ErrorKind::UnknownTool, format!("no installed capability has the tool `{tool}`")));
     };
-    policy::may_call(&caller, known, restrictions)?;
-    if of.origin == Origin::Agent && !is_for_agents(tool, known, restrictions) {
+    policy::may_call(&caller, known, &entry.restrictions)?;
+    if of.origin == Origin::Agent && !is_for_agents(tool, known, &entry.restrictions) {
         let message =
             format!("an agent's loop cannot call `{tool}`: it may destroy, or is not for loops of agents");
         return Err(Error::new(ErrorKind::NotAllowed, message));
     }
+    if !has_standing_word(of.origin) && policy::needs_word(known, &entry.restrictions) {
+        return Err(unconfirmed(tool));
+    }
     Ok(())
 }
 
-fn find<'a>(snapshot: &'a Snapshot, name: &ToolName) -> Option<(&'a Tool, &'a [Restriction])> {
+fn find<'a>(snapshot: &'a Snapshot, name: &ToolName) -> Option<(&'a Entry, &'a Tool)> {
     let entry = snapshot.entries.get(&name.capability)?;
     let tool = entry.capability.manifest.tools.iter().find(|tool| tool.name == name.tool)?;
-    Some((tool, &entry.restrictions))
+    Some((entry, tool))
 }
 
 /// Whether a firing is so long ago that it is not made up for.
@@ -223,7 +227,8 @@ fn is_stale(run: &Run, of: &Loop, now_ms: i64) -> bool {
 }
 
 fn request(run: &Run, of: &Loop, tool: ToolName, arguments: serde_json::Map<String, Value>) -> CallRequest {
-    CallRequest { run: Some(run.id.clone()), ..CallRequest::new(identity(of), tool, arguments) }
+    let confirmation = if has_standing_word(of.origin) { Confirmation::Standing } else { Confirmation::Missing };
+    CallRequest { run: Some(run.id.clone()), confirmation, ..CallRequest::new(identity(of), tool, arguments) }
 }
 
 /// How a run ends with the answer of its call.

@@ -160,7 +160,7 @@ impl Store {
     }
 }
 
-fn read_key(connection: &Connection) -> Result<Vec<u8>> {
+pub(super) fn read_key(connection: &Connection) -> Result<Vec<u8>> {
     Ok(connection.prepare_cached("SELECT ask_key FROM meta")?.query_row([], |row| row.get(0))?)
 }
 

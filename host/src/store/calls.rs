@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 
 use super::failure::damaged;
-use super::{Process, Store, count, deliveries, entities, process, read_count, runs};
+use super::{Process, Spend, Store, confirmations, count, deliveries, entities, process, read_count, runs};
 use crate::audit::{self, Query, Record, RequestRecord, RunEnd, Traced, Usage};
 use crate::error::{Error, Result};
 
@@ -15,12 +15,19 @@ const CALLERS_TEXT: usize = 512;
 impl Store {
     /// Writes the record of a call that begins, and returns when it is on disk. Until it ends it belongs to
     /// this process, and is `aborted` when the process is no more.
-    /// The call of a loop's run is noted there.
-    pub(crate) async fn begin_call(&self, record: Record, run: Option<String>) -> Result<()> {
-        let process = self.process_token()?;
+    /// The call of a loop's run is noted there. Gives whether the confirmation that it uses, if any, was not used
+    /// before.
+    pub(crate) async fn begin_call(
+        &self,
+        record: Record,
+        run: Option<String>,
+        spends: Option<Spend>,
+    ) -> Result<bool> {
+        let (process, now) = (self.process_token()?, self.now_ms());
         self.write_async(move |connection| {
             put(connection, &record, Some(&process))?;
-            run.map_or(Ok(()), |run| runs::begin_call(connection, &run, &record.id))
+            run.map_or(Ok(()), |run| runs::begin_call(connection, &run, &record.id))?;
+            spends.map_or(Ok(true), |spend| confirmations::spend(connection, &spend, now))
         })
         .await
     }

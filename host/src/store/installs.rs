@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use semver::Version;
 
 use super::failure::damaged;
-use super::{Store, count, grants, presets, principals, read_count, read_generation, withdrawn};
+use super::{Store, count, grants, presets, principals, read_count, read_generation, restrictions, withdrawn};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Approval, Directory, Grant, Restriction};
 use crate::registry::{Capability, CapabilityName, Digest, Withdrawn};
@@ -63,6 +63,7 @@ impl Store {
             }
             grants::read_into(connection, &mut by_name)?;
             withdrawn::read_into(connection, &mut by_name)?;
+            restrictions::read_into(connection, &mut by_name)?;
             let directory = principals::read_directory(connection)?;
             let tokens = principals::read_tokens(connection)?;
             Ok(Installs { generation: read_generation(connection)?, by_name, directory, tokens })
@@ -70,7 +71,7 @@ impl Store {
     }
 
     /// Pins a capability with these grants. The same digest again only gets the grants; another version
-    /// takes the place of the one that is there, whose grants and approvals go with it.
+    /// takes the place of the one that is there, whose grants and approvals go with it. Its restrictions stay.
     pub(crate) fn put_install(&self, capability: &Capability, grants: &[Grant]) -> Result<()> {
         let manifest = serde_json::to_string(&capability.manifest)
             .map_err(|error| Error::internal("a manifest is JSON").detail(error))?;
@@ -85,6 +86,7 @@ impl Store {
                 if let Some((installed, _)) = installed {
                     refuse_other_bytes(&name, &version, &installed)?;
                     delete(connection, &name)?;
+                    restrictions::tighten(connection, &name)?;
                 }
                 connection
                     .prepare_cached(
@@ -106,12 +108,13 @@ impl Store {
         })
     }
 
-    /// Removes an install with its grants and approvals. Gives the digest it was pinned to.
+    /// Removes an install with its grants, approvals and restrictions. Gives the digest it was pinned to.
     pub(crate) fn remove_install(&self, name: &CapabilityName) -> Result<Option<Digest>> {
         let (name, now) = (name.clone(), self.now_ms());
         self.write(move |connection| {
             let pin = read_pin(connection, &name)?;
             delete(connection, &name)?;
+            restrictions::delete(connection, &name)?;
             presets::sync(connection, &name, now)?;
             Ok(pin.map(|(_, digest)| digest))
         })

@@ -21,6 +21,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0005_deliveries.sql"),
     include_str!("migrations/0006_listing.sql"),
     include_str!("migrations/0007_principals.sql"),
+    include_str!("migrations/0008_restrictions.sql"),
 ];
 
 /// Marks the file as ours: the letters "RMIT".

@@ -9,6 +9,7 @@ mod asks;
 mod backup;
 mod calls;
 mod checkup;
+mod confirmations;
 mod deliveries;
 mod entities;
 mod failure;
@@ -21,6 +22,7 @@ mod migrations;
 mod presets;
 mod principals;
 mod process;
+mod restrictions;
 mod runs;
 mod secrets;
 mod withdrawn;
@@ -45,6 +47,7 @@ pub(crate) use backup::restore;
 pub use backup::{Contents, Progress};
 pub(crate) use checkup::Checkup;
 pub use checkup::sqlite_version;
+pub(crate) use confirmations::Spend;
 pub(crate) use deliveries::Delivery;
 pub(crate) use entities::{ChangedBy, Scope};
 pub use entities::{EntitySums, Holding, OldDocument};
@@ -182,18 +185,26 @@ impl Store {
     }
 
     /// Like [`Store::write`], without blocking the thread.
-    async fn write_async(&self, work: impl FnOnce(&Connection) -> Result<()> + Send + 'static) -> Result<()> {
+    async fn write_async<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (value_sender, value) = tokio::sync::oneshot::channel();
         let (sender, answer) = tokio::sync::oneshot::channel();
         self.writer.push(
             Job {
-                work: Box::new(work),
+                work: Box::new(move |connection| {
+                    let _ = value_sender.send(work(connection)?);
+                    Ok(())
+                }),
                 answer: Box::new(move |result| {
                     let _ = sender.send(result);
                 }),
             },
             Hurry::Now,
         );
-        answer.await.map_err(|_| writer::stopped())?
+        answer.await.map_err(|_| writer::stopped())??;
+        value.await.map_err(|_| writer::stopped())
     }
 
     /// Like [`Store::write_async`], but a write that the writer comes to after this was dropped is not made.

@@ -2,22 +2,54 @@
 
 use super::Guest;
 
-/// The one function of the namespace.
+/// What a guest imports to send.
 const SEND: &str = r#"(import "remit:capability/http@0.1.0" "send" (func $send
   (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32)))"#;
+
+/// Sends a request whose method is this number of the contract's list, to a URL of `length` bytes at `at`.
+fn send(method: u32, at: u32, length: usize) -> String {
+    // Method, URL, no header fields, no body, no timeout, and where the result goes.
+    format!(
+        "(call $send (i32.const {method}) (i32.const {at}) (i32.const {length}) (i32.const 0) (i32.const 0)
+           (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 256))"
+    )
+}
 
 impl Guest {
     /// Sends a request whose method is this number of the contract's list, whether or not there is one.
     #[must_use]
     pub fn sends(method: u32, url: &str) -> Self {
-        // Method, URL, no header fields, no body, no timeout, and where the result goes.
         let mut guest = Self::calling(&format!(
-            "(call $send (i32.const {method}) (i32.const 2048) (i32.const {}) (i32.const 0) (i32.const 0)
-               (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 256))
-             (call $text (i32.const 1024) (i32.const 4))",
-            url.len()
+            "{} (call $text (i32.const 1024) (i32.const 4))",
+            send(method, 2048, url.len())
         ))
         .with(&format!("(data (i32.const 2048) {url:?})"));
+        guest.imports.push_str(SEND);
+        guest
+    }
+
+    /// Sends a request and then fails, as a guest does that does not find in the answer what it needs.
+    #[must_use]
+    pub fn sends_and_fails(method: u32, url: &str) -> Self {
+        let mut guest = Self::calling(&format!(
+            "{} (call $failure (i32.const 2) (i32.const 1024) (i32.const 4))",
+            send(method, 2048, url.len())
+        ))
+        .with(&format!("(data (i32.const 2048) {url:?})"));
+        guest.imports.push_str(SEND);
+        guest
+    }
+
+    /// Deletes one thing in a dry run, and another one in earnest.
+    #[must_use]
+    pub fn two_faced(rehearsed: &str, real: &str) -> Self {
+        const DELETE: u32 = 5;
+        let mut guest = Self::calling(&format!(
+            "(if (local.get $dry) (then {}) (else {})) (call $text (i32.const 1024) (i32.const 4))",
+            send(DELETE, 2048, rehearsed.len()),
+            send(DELETE, 3072, real.len())
+        ))
+        .with(&format!("(data (i32.const 2048) {rehearsed:?}) (data (i32.const 3072) {real:?})"));
         guest.imports.push_str(SEND);
         guest
     }

@@ -379,11 +379,16 @@ mod tests {
             Guest::reads_fresh_memory_then_fills_it(),
             Guest::logs(3, "hello"),
             Guest::sends(0, "https://api.example.com/"),
-            Guest::asks(&[("q".to_owned(), Asked::Sample("hello".to_owned(), 10)), ("r".to_owned(), Asked::Roots)]),
+            Guest::asks(&[
+                ("q".to_owned(), Asked::Sample("hello".to_owned(), 10)),
+                ("r".to_owned(), Asked::Roots),
+            ]),
             Guest::offers(&[(0, "run", false)]),
             Guest::updates("note:1", 2),
             Guest::reports(3, "step"),
             Guest::done().with_put().with_documents(),
+            Guest::sends_and_fails(5, "https://api.example.com/"),
+            Guest::two_faced("https://api.example.com/a", "https://api.example.com/b"),
         ];
         for guest in guests {
             assert!(guest.component().starts_with(b"\0asm\x0d\0\x01\0"), "{}", guest.text());

@@ -20,7 +20,7 @@ const MAX_PROPERTIES: usize = 256;
 const MAX_PROPERTY: usize = 64;
 
 /// The host adds these to what an agent may send.
-const HOST_PROPERTIES: &[&str] = &["dry_run"];
+const HOST_PROPERTIES: &[&str] = &["dry_run", "confirmation_token"];
 
 /// Dialects that are understood, and the default when none is named.
 const DIALECTS: &[&str] = &[

@@ -6,7 +6,7 @@ use serde_json::{Map, json};
 
 use super::*;
 use crate::config::Config;
-use crate::policy::{Directory, Grant, Principal};
+use crate::policy::{Directory, Grant, Principal, Restriction};
 use crate::registry::{Capability, CapabilityName, Digest, Entry, Withdrawn};
 use crate::scheduler::next::Timing;
 use crate::scheduler::{Definition, Status};

@@ -44,7 +44,7 @@ impl Home {
         let ended = record(&audit::id::new(self.store.now_ms()).unwrap());
         let record = Record { outcome: audit::RUNNING.to_owned(), ..ended };
         let id = record.id.clone();
-        self.store.begin_call(record, None).await.unwrap();
+        self.store.begin_call(record, None, None).await.unwrap();
         id
     }
 
