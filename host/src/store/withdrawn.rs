@@ -61,3 +61,53 @@ pub(super) fn read_into(connection: &Connection, installs: &mut BTreeMap<Capabil
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::clock::Clock;
+    use crate::error::ErrorKind;
+    use crate::registry::Capability;
+
+    fn capability(version: &str) -> Capability {
+        let manifest = serde_json::json!({
+            "publisher": "acme", "slug": "notes", "version": version, "title": "N", "description": "N.",
+        });
+        Capability {
+            name: "acme/notes".parse().unwrap(),
+            digest: Digest::of(version.as_bytes()),
+            manifest: serde_json::from_value(manifest).unwrap(),
+            installed_at: 0,
+            size: 1,
+        }
+    }
+
+    fn withdrawn(store: &Store, capability: &Capability) -> Vec<Item> {
+        let installs = store.installs(|_, _, _| false).unwrap();
+        installs.by_name[&capability.name].withdrawn.iter().cloned().collect()
+    }
+
+    #[test]
+    fn it_hangs_on_the_bytes_that_said_so() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(home.path(), Arc::new(Clock::manual(Duration::ZERO))).unwrap();
+        let (old, new) = (capability("1.0.0"), capability("1.1.0"));
+        let item = Item::Tool("get".to_owned());
+        store.put_install(&old, &[]).unwrap();
+        let before = store.generation().unwrap();
+        for (offered, moved) in [(true, 0), (false, 1), (false, 1), (true, 2), (false, 3)] {
+            store.set_offered(&old.name, &old.digest, &item, offered).unwrap();
+            assert_eq!(store.generation().unwrap() - before, moved, "what is so already moves nothing");
+        }
+        assert_eq!(withdrawn(&store, &old), [item.clone()]);
+
+        store.put_install(&new, &[]).unwrap();
+        assert_eq!(withdrawn(&store, &new), []);
+        let late = store.set_offered(&old.name, &old.digest, &item, false).unwrap_err();
+        assert_eq!(late.kind, ErrorKind::RegistryNotFound, "a call of the old version goes on");
+        assert_eq!(withdrawn(&store, &new), []);
+    }
+}

@@ -48,20 +48,22 @@ fn approval(secret: &str, source: &str, host: &str, place: Place) -> Approval {
 
 #[test]
 fn a_namespace_exists_when_declared_and_granted() {
+    // What every capability has is neither declared nor granted.
+    let always = ["log", "progress", "listing"];
     let cases: &[(&[&str], &[&str])] = &[
-        (&[], &["log"]),
-        (&["http"], &["http", "log"]),
-        (&["entities"], &["entities", "log"]),
-        (&["http", "entities"], &["http", "entities", "log"]),
+        (&[], &[]),
+        (&["http"], &["http"]),
+        (&["entities"], &["entities"]),
+        (&["http", "entities"], &["http", "entities"]),
         // An entry is not its namespace.
-        (&["http:api.example.com"], &["log"]),
+        (&["http:api.example.com"], &[]),
         // Granted beyond the declaration.
-        (&["loops", "sandbox"], &["log"]),
+        (&["loops", "sandbox", "ask"], &[]),
     ];
     for (grants, expected) in cases {
         let granted = decide_with(&json!({}), grants, &[]);
         let names: Vec<_> = granted.namespaces().iter().map(|namespace| namespace.as_str()).collect();
-        assert_eq!(names, *expected, "{grants:?}");
+        assert_eq!(names, [*expected, &always].concat(), "{grants:?}");
         assert_eq!(granted.http().is_some(), expected.contains(&"http"), "{grants:?}");
     }
 }
