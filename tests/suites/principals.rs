@@ -88,13 +88,18 @@ fn what_is_asked_is_checked_at_each_call_and_recorded() {
         (
             "editors",
             &|| admin.allow_principal("ada", roles(&["editor"])).expect("allowed"),
-            &|| drop(admin.disallow_principal("ada", roles(&["editor"]), Vec::new()).expect("taken")),
+            &|| assert_eq!(admin.disallow_principal("ada", roles(&["editor"]), Vec::new()).expect("taken"), 1),
             "remit principal allow ada --role editor",
         ),
         (
             "writers",
             &|| admin.allow_principal("ada", permissions(&["notes:*"])).expect("allowed"),
-            &|| drop(admin.disallow_principal("ada", permissions(&["notes:*"]), Vec::new()).expect("taken")),
+            &|| {
+                assert_eq!(
+                    admin.disallow_principal("ada", permissions(&["notes:*"]), Vec::new()).expect("taken"),
+                    1
+                )
+            },
             "remit principal allow ada --permission notes:write",
         ),
         (

@@ -52,7 +52,7 @@ pub(super) fn run(args: RevokeArgs, context: &Context) -> Result<()> {
     }
     context.output.note(&match taken {
         0 => format!("`{name}` had nothing of this"),
-        _ => format!("took {} from `{name}`", figures::plural(taken, "thing")),
+        _ => format!("took it back from `{name}`, from its next request on"),
     });
     Ok(())
 }
