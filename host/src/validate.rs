@@ -57,6 +57,12 @@ pub fn check_schema(schema: &Value) -> Result<(), String> {
     compile(schema).map(drop)
 }
 
+/// Whether a value fits a schema that came with it; one that can't be compiled fits nothing.
+#[must_use]
+pub fn fits(schema: &Value, value: &Value) -> bool {
+    compile(schema).is_ok_and(|validator| validator.is_valid(value))
+}
+
 #[derive(Debug)]
 struct Schema {
     source: Value,

@@ -1,24 +1,26 @@
 //! How an answer or a failure looks on the wire.
 //!
 //! An agent gets the code and one plain sentence of a failure, for a wrong input the schema to repair it by, and
-//! where a person can help, a sentence with the approval id to hand to that person. It never gets the hint or the detail: those tell a person how to widen a grant. What is put here was
-//! checked and redacted by whoever made it.
+//! where a person can help, a sentence with the approval id to hand to that person. It never gets the hint or the
+//! detail: those tell a person how to widen a grant. What is put here was checked and redacted by whoever made it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject, Resource, ResourceContents};
 use serde_json::{Value, json};
 
+use super::questions::plan_text;
 use crate::asks::{self, Asked};
 use crate::audit::Usage;
 use crate::call::{Content, Contents, Failure, Reply};
+use crate::client::{Unconfirmed, Wants};
 use crate::error::ErrorKind;
 
-/// A tool's answer.
-pub(super) fn success(reply: Reply) -> CallToolResult {
+/// A tool's answer. `address` gives the address that a document of the capability has for the client.
+pub(super) fn success(reply: Reply, address: &impl Fn(String) -> String) -> CallToolResult {
     // `plan` stays empty here: calls that come in by this door are no dry runs.
     let Reply { call_id, structured, content, asked, usage, .. } = reply;
-    let mut blocks: Vec<ContentBlock> = content.into_iter().map(block).collect();
+    let mut blocks: Vec<ContentBlock> = content.into_iter().map(|content| block(content, address)).collect();
     if let Some(structured) = &structured {
         // Some clients show their model only the structure, others only the text: both get the same.
         let text = structured.to_string();
@@ -35,7 +37,7 @@ pub(super) fn success(reply: Reply) -> CallToolResult {
 
 /// A call without an answer. It carries no structure: clients hold that against the tool's output schema.
 pub(super) fn failure(failure: &Failure) -> CallToolResult {
-    let Failure { call_id, error, asked, usage, input_schema, wants: _ } = failure;
+    let Failure { call_id, error, asked, usage, input_schema, wants } = failure;
     let mut text = format!("{}: {}", error.kind.code(), error.message);
     for Asked { sentence, .. } in asked {
         text.push_str("\n\n");
@@ -45,28 +47,43 @@ pub(super) fn failure(failure: &Failure) -> CallToolResult {
         text.push_str("\n\ninput schema: ");
         text.push_str(&Value::Object(schema.clone()).to_string());
     }
+    if let Wants::Confirmation(Unconfirmed { plan, token, .. }) = wants {
+        let plan = plan_text(plan);
+        text.push_str(&format!(
+            "\n\n{plan}\n\nAsk the person. If they agree, call again with the same arguments and \
+             `confirmation_token`: {token}"
+        ));
+    }
     let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
     result.meta = Some(meta(Some(error.kind), call_id, asked, *usage));
     result
 }
 
-fn block(content: Content) -> ContentBlock {
+/// A piece of content.
+pub(super) fn block(content: Content, address: &impl Fn(String) -> String) -> ContentBlock {
     match content {
         Content::Text(text) => ContentBlock::text(text),
         Content::Image(bytes, mime_type) => ContentBlock::image(STANDARD.encode(bytes), mime_type),
         Content::Audio(bytes, mime_type) => ContentBlock::audio(STANDARD.encode(bytes), mime_type),
-        Content::Resource { uri, mime_type, contents } => ContentBlock::resource(match contents {
-            Contents::Text(text) => ResourceContents::TextResourceContents { uri, mime_type, text, meta: None },
-            Contents::Blob(bytes) => {
-                let blob = STANDARD.encode(bytes);
-                ResourceContents::BlobResourceContents { uri, mime_type, blob, meta: None }
-            }
-        }),
+        Content::Resource { uri, mime_type, contents } => {
+            ContentBlock::resource(document(address(uri), mime_type, contents))
+        }
         Content::Link { uri, name, description, mime_type } => {
-            let mut link = Resource::new(uri, name);
+            let mut link = Resource::new(address(uri), name);
             link.description = description;
             link.mime_type = mime_type;
             ContentBlock::resource_link(link)
+        }
+    }
+}
+
+/// A document.
+pub(super) fn document(uri: String, mime_type: Option<String>, contents: Contents) -> ResourceContents {
+    match contents {
+        Contents::Text(text) => ResourceContents::TextResourceContents { uri, mime_type, text, meta: None },
+        Contents::Blob(bytes) => {
+            let blob = STANDARD.encode(bytes);
+            ResourceContents::BlobResourceContents { uri, mime_type, blob, meta: None }
         }
     }
 }
@@ -121,7 +138,7 @@ mod tests {
     }
 
     fn answer(structured: Option<Value>, content: Vec<Content>) -> Value {
-        serde_json::to_value(success(reply(structured, content, Vec::new()))).unwrap()
+        serde_json::to_value(success(reply(structured, content, Vec::new()), &|uri| uri)).unwrap()
     }
 
     fn failed(error: Error, input_schema: Option<Value>) -> Value {
@@ -268,7 +285,7 @@ mod tests {
             assert_eq!(result["content"][0]["text"], json!(text));
             assert_eq!(result["_meta"]["remit/approvalId"], id);
             assert!(!result.to_string().contains("remit approve"), "{result}");
-            let result = serde_json::to_value(success(reply(None, Vec::new(), asked))).unwrap();
+            let result = serde_json::to_value(success(reply(None, Vec::new(), asked), &|uri| uri)).unwrap();
             assert_eq!((&result["content"], &result["_meta"]["remit/approvalId"]), (&json!([]), &id));
         }
     }

@@ -1,98 +1,206 @@
 //! Which request does what.
 //!
-//! One handler serves every session and both eras: it holds the agents' door and what is derived from it,
-//! and nothing of a session, so answers never depend on which connection asks. Versions, headers and
-//! framing are the library's; whether a call may run is decided behind `Host::call`.
+//! One handler serves every session and both eras on one surface: it holds the agents' door and what is derived
+//! from it. Of a session it holds the level of log lines that a legacy client asked for, and nothing else, so
+//! answers never depend on which connection asks. Versions, headers and framing are the library's; whether a call
+//! may run is decided behind the host's door.
 
+mod documents;
+mod prompts;
+mod tools;
+
+use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
 use rmcp::model::{
-    CallToolRequestMethod, CallToolRequestParams, CallToolResponse, ConstString, CustomRequest, CustomResult,
-    DiscoverResult, ErrorCode, Implementation, InitializeRequestParams, InitializeResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestMethod,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig,
-    SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
+    CompleteResult, ConstString, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestMethod,
+    GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult,
+    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
+    PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::Surface;
 use super::changes::Changes;
 use super::inbox::Inbox;
-use super::reply;
-use super::tools::{InvalidCursor, Lists, ToolList};
-use crate::call::{CallRequest, Host};
-use crate::error::{Error, ErrorKind};
+use super::news::Listener;
+use super::questions::{Asker, Binding, Brought, Seal};
+use super::results::Results;
+use super::shelf::{Shelf, Shelves};
+use super::text::clean_line;
+use super::tools::{Lists, ToolList};
+use crate::call::Host;
+use crate::error::{Error, Result};
+use crate::manifest;
 use crate::policy::Identity;
+use crate::registry::{CapabilityName, Entry};
 
-/// The handler. Cheap to clone; all clones of one door share its state.
+/// Characters of a title: more is no title.
+const MAX_TITLE: usize = 120;
+
+/// The handler of one session, or of one request, on one surface. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Server {
+    shared: Arc<Shared>,
+    surface: Surface,
+    view: Arc<View>,
+    /// What a legacy client asked for with `logging/setLevel`.
+    level: Arc<Mutex<Option<LoggingLevel>>>,
+}
+
+/// What all surfaces of a door share.
+struct Shared {
     host: Host,
     principal: &'static str,
-    lists: Arc<Lists>,
-    changes: Arc<Changes>,
     inbox: Arc<Inbox>,
+    results: Results,
+    seal: Seal,
     calls: TaskTracker,
+    stop: CancellationToken,
+    views: Mutex<HashMap<Surface, Arc<View>>>,
+}
+
+/// What is derived from the home for one surface.
+struct View {
+    lists: Arc<Lists>,
+    shelves: Arc<Shelves>,
+    changes: Arc<Changes>,
 }
 
 impl Server {
-    /// The handler of one door. `principal` is who its calls are recorded for; `stop` ends subscriptions.
-    pub(super) fn new(host: Host, principal: &'static str, stop: CancellationToken) -> Self {
-        let lists = Arc::new(Lists::new(host.clone()));
+    /// The handler of a door that shows everything. `principal` is who its calls are recorded for; `stop` ends
+    /// subscriptions.
+    pub(super) fn new(host: Host, principal: &'static str, stop: CancellationToken) -> Result<Self> {
         let inbox = Inbox::watch(host.clone(), stop.clone());
-        let changes = Changes::watch(Arc::clone(&lists), host.changes(), stop);
-        Self { host, principal, lists, changes, inbox, calls: TaskTracker::new() }
+        let seal = Seal::new(&host.request_key()?)?;
+        let (results, calls, views) = (Results::default(), TaskTracker::new(), Mutex::default());
+        let shared = Arc::new(Shared { host, principal, inbox, results, seal, calls, stop, views });
+        Ok(Self::of(shared, Surface::Joint))
+    }
+
+    /// A handler of the same door for another session, on this surface.
+    pub(super) fn at(&self, surface: Surface) -> Self {
+        Self::of(Arc::clone(&self.shared), surface)
+    }
+
+    fn of(shared: Arc<Shared>, surface: Surface) -> Self {
+        let view = shared.view(&surface);
+        Self { shared, surface, view, level: Arc::default() }
+    }
+
+    /// Whether there is something behind a surface: one of a capability that is not installed is not there.
+    pub(super) fn is_there(&self, surface: &Surface) -> bool {
+        match surface {
+            Surface::Joint => true,
+            Surface::One(name) => self.shared.host.snapshot().is_ok_and(|now| now.entries.contains_key(name)),
+        }
     }
 
     /// The calls that run now.
     pub(super) fn calls(&self) -> &TaskTracker {
-        &self.calls
+        &self.shared.calls
     }
 
-    /// The inbox; without one its methods are not there.
-    fn inbox<M: ConstString>(&self) -> Result<&Inbox, ErrorData> {
-        if self.inbox.is_there() { Ok(&self.inbox) } else { Err(ErrorData::method_not_found::<M>()) }
+    /// Who makes a request.
+    fn caller(&self, _context: &RequestContext<RoleServer>) -> Identity {
+        Identity::stored(self.shared.principal)
+    }
+
+    /// The inbox, where it is shown and there.
+    fn inbox(&self) -> Option<&Inbox> {
+        let is_shown = self.surface.shows(&crate::scheduler::official());
+        Some(&*self.shared.inbox).filter(|inbox| is_shown && inbox.is_there())
     }
 
     fn list(&self) -> Result<Arc<ToolList>, ErrorData> {
-        self.lists.current().map_err(|error| internal(&error))
+        self.view.lists.current().map_err(|error| internal(&error))
     }
 
-    async fn call(
+    fn shelf(&self) -> Result<Arc<Shelf>, ErrorData> {
+        self.view.shelves.current().map_err(|error| internal(&error))
+    }
+
+    /// A capability that is installed now, and on this surface.
+    fn entry(&self, name: &CapabilityName) -> Result<Option<Arc<Entry>>, ErrorData> {
+        let snapshot = self.shared.host.snapshot().map_err(|error| internal(&error))?;
+        Ok(snapshot.entries.get(name).filter(|_| self.surface.shows(name)).cloned())
+    }
+
+    /// The client of a request, as it can be asked.
+    fn asker(
         &self,
-        request: CallToolRequestParams,
-        cancel: CancellationToken,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let unknown = ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None);
-        let list = self.list()?;
-        let Some(tool) = list.find(&request.name) else { return Err(unknown) };
-        let caller = Identity::stored(self.principal);
-        let call = CallRequest::new(caller, tool.clone(), request.arguments.unwrap_or_default());
-        let _running = self.calls.token();
-        let result = match self.host.call(call, cancel).await {
-            Ok(reply) => reply::success(reply),
-            // Another process removed it after it was found in the list.
-            Err(failure) if failure.error.kind == ErrorKind::UnknownTool => return Err(unknown),
-            Err(failure) => reply::failure(&failure),
-        };
-        Ok(CallToolResponse::Complete(result))
+        context: &RequestContext<RoleServer>,
+        brought: Brought,
+        method: &str,
+        entry: &Entry,
+        target: &str,
+        arguments: &JsonObject,
+    ) -> Asker<'_> {
+        let capability = (&entry.capability.name, &entry.capability.digest);
+        let principal = self.caller(context).principal;
+        let binding = Binding::new(&principal, &self.surface, method, capability, target, arguments);
+        let title = clean_line(&entry.capability.manifest.title, MAX_TITLE);
+        Asker::of(context, brought, &self.shared.seal, binding, title)
+    }
+
+    /// The client of a request, as it listens.
+    fn listener(&self, context: &RequestContext<RoleServer>, capability: &CapabilityName) -> Listener {
+        let level = *self.level.lock().unwrap_or_else(PoisonError::into_inner);
+        Listener::of(context, level, capability)
+    }
+
+    /// Gives documents that a capability declares the addresses that they have here.
+    fn address<'a>(&'a self, entry: &'a Entry) -> impl Fn(String) -> String + 'a {
+        |uri| {
+            if manifest::declares_document(&entry.capability.manifest, &uri) {
+                self.surface.address(&entry.capability.name, &uri)
+            } else {
+                uri
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn view(&self, surface: &Surface) -> Arc<View> {
+        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only names of installed capabilities come here, so there are as many as were installed at some time.
+        let view = views.entry(surface.clone()).or_insert_with(|| {
+            let lists = Arc::new(Lists::new(self.host.clone(), surface.clone()));
+            let shelves = Arc::new(Shelves::new(self.host.clone(), surface.clone()));
+            let (host, stop) = (self.host.clone(), self.stop.clone());
+            let changes =
+                Changes::watch(host, surface.clone(), Arc::clone(&lists), Arc::clone(&shelves), stop);
+            Arc::new(View { lists, shelves, changes })
+        });
+        Arc::clone(view)
     }
 }
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        // The library asks for this several times a request, so it holds only what costs nothing.
-        let mut capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
-        if self.inbox.is_there() {
-            let inbox = ServerCapabilities::builder().enable_resources().enable_resources_subscribe().build();
-            capabilities.resources = inbox.resources;
-        }
+        // The library asks for this several times a request, so it holds only what costs nothing. It is the same
+        // whatever is installed: a legacy client hears it once, and an install may come later.
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .enable_resources_list_changed()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_completions()
+            .enable_logging()
+            .build();
         let implementation = Implementation::new("remit", env!("CARGO_PKG_VERSION")).with_title("Remit");
         ServerConfig::new(capabilities).with_server_info(implementation)
     }
@@ -123,16 +231,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        fenced(async {
-            let cursor = request.and_then(|request| request.cursor);
-            let page = self.list()?.page(cursor.as_deref()).map_err(|InvalidCursor| {
-                ErrorData::invalid_params("the cursor is none that this server gave", None)
-            })?;
-            let mut result = ListToolsResult::with_all_items(page.tools);
-            result.next_cursor = page.next;
-            Ok(result)
-        })
-        .await
+        fenced(async { self.tools_page(cursor(request).as_deref()) }).await
     }
 
     async fn call_tool(
@@ -140,63 +239,89 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        fenced(self.call(request, context.ct)).await
+        fenced(self.call(request, context)).await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.lists.current().ok()?.wire(name).cloned()
+        self.view.lists.current().ok()?.wire(name).cloned()
     }
 
-    /// What the library cannot read as a request it knows: a method of its own, or a call whose parameters
-    /// have a wrong shape. The second is the caller's mistake in a method that is there.
+    /// What the library cannot read as a request it knows: a method of its own, or parameters of a wrong shape.
+    /// The second is the caller's mistake in a method that is there.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        if request.method == CallToolRequestMethod::VALUE {
-            let message = "`name` must be a string and `arguments`, if present, an object";
-            return Err(ErrorData::invalid_params(message, None));
-        }
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
+        let message = match request.method.as_str() {
+            CallToolRequestMethod::VALUE => "`name` must be a string and `arguments`, if present, an object",
+            GetPromptRequestMethod::VALUE => "`name` must be a string and `arguments`, if present, an object",
+            ReadResourceRequestMethod::VALUE => "`uri` must be a string",
+            CompleteRequestMethod::VALUE => "`ref` and `argument` must be objects as the protocol has them",
+            _ => return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)),
+        };
+        Err(ErrorData::invalid_params(message, None))
     }
 
     async fn list_resources(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        fenced(async {
-            let inbox = self.inbox::<ListResourcesRequestMethod>()?;
-            Ok(ListResourcesResult::with_all_items(inbox.list().map_err(|error| internal(&error))?))
-        })
-        .await
+        fenced(async { self.resources_page(cursor(request).as_deref()) }).await
     }
 
     async fn list_resource_templates(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        fenced(async {
-            self.inbox::<ListResourceTemplatesRequestMethod>()?;
-            Ok(ListResourceTemplatesResult::with_all_items(Inbox::templates()))
-        })
-        .await
+        fenced(async { self.templates_page(cursor(request).as_deref()) }).await
     }
 
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        fenced(async {
-            let inbox = self.inbox::<ReadResourceRequestMethod>()?;
-            let found = inbox.read(&request.uri).map_err(|error| internal(&error))?;
-            let found = found.ok_or_else(|| ErrorData::resource_not_found("there is no such resource", None))?;
-            Ok(ReadResourceResult::new(vec![found]).into())
-        })
-        .await
+        fenced(self.read(request, context)).await
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        fenced(async { self.prompts_page(cursor(request).as_deref()) }).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        fenced(self.prompt(request, context)).await
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        fenced(self.propose(request, context)).await
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        // A modern request says its own level; there is no session to remember one for.
+        if context.meta.protocol_version().is_some() {
+            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
+        }
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(request.level);
+        Ok(())
     }
 
     async fn subscribe(
@@ -204,14 +329,7 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let inbox = self.inbox::<SubscribeRequestMethod>()?;
-        if !Inbox::is_address(&request.uri) {
-            return Err(ErrorData::resource_not_found("there is no such resource", None));
-        }
-        if inbox.add_legacy(context.peer, request.uri) {
-            return Ok(());
-        }
-        Err(ErrorData::invalid_params("too many subscriptions: listen to `remit://inbox` instead", None))
+        fenced(async { self.listen_to(request.uri, context.peer) }).await
     }
 
     async fn unsubscribe(
@@ -219,27 +337,30 @@ impl ServerHandler for Server {
         request: UnsubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.inbox.remove_legacy(&context.peer, &request.uri);
+        self.shared.inbox.legacy().remove(&context.peer, &request.uri);
+        self.view.changes.listeners().remove(&context.peer, &request.uri);
         Ok(())
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        let filter = SubscriptionFilter::builder().tools_list_changed();
-        if !self.inbox.is_there() {
-            return Some(filter.build());
-        }
-        let uris = requested.resource_subscriptions.iter().flatten().filter(|uri| Inbox::is_address(uri));
+        let filter =
+            SubscriptionFilter::builder().tools_list_changed().prompts_list_changed().resources_list_changed();
+        let uris = requested.resource_subscriptions.iter().flatten().filter(|uri| self.is_watchable(uri));
         Some(filter.resource_subscriptions(uris.cloned()).build())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.changes.serve(&context, &self.inbox).await;
+        self.view.changes.serve(&context, self.inbox()).await;
         Ok(())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.changes.add_legacy(context.peer);
+        self.view.changes.add_legacy(context.peer);
     }
+}
+
+fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
+    request.and_then(|request| request.cursor)
 }
 
 fn internal(error: &Error) -> ErrorData {

@@ -8,11 +8,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rmcp::model::{Tool, ToolAnnotations};
 
-use super::names::{Slugs, wire_name};
+use super::Surface;
+use super::instructions::{About, instructions};
+use super::names::Slugs;
+use super::pages::{self, InvalidCursor, Page};
 use super::text::{clean_line, clean_text};
 use crate::call::Host;
 use crate::error::Result;
@@ -20,31 +21,16 @@ use crate::manifest::{self, NamespaceName, Runtime};
 use crate::policy::is_granted;
 use crate::registry::{Entry, Snapshot, ToolName};
 
-/// Tools of one page. Several clients never ask for a second page, so the first holds more than any client
-/// can use; a page stays well under the size of a message that clients take.
-const PAGE: usize = 1000;
-
 /// Characters of a description. Clients cut at 4,096; ours says that it was cut.
 const MAX_DESCRIPTION: usize = 4000;
 
 /// Characters of a title: more is no title.
 const MAX_TITLE: usize = 120;
 
-/// Characters of the instructions. Clients cut at 4,096.
-const MAX_INSTRUCTIONS: usize = 4000;
-
-/// What the instructions say before the titles.
-const GREETING: &str = "Tools of the capabilities installed in this Remit host. Each runs in a sandbox and reaches \
-only what a person granted it. A tool is named `<capability>__<tool>`. A refused call answers with a stable code \
-and a sentence: change the call if it says how, otherwise tell the person who runs this host; no tool here can \
-change a grant.";
-
-/// Before the cursor's position, so that a later form of it can be told apart.
-const CURSOR: &str = "after:";
-
-/// The lists of one home: the newest is kept.
+/// The lists of one surface: the newest is kept.
 pub(super) struct Lists {
     host: Host,
+    surface: Surface,
     newest: Mutex<Option<Arc<ToolList>>>,
 }
 
@@ -60,22 +46,10 @@ struct Listed {
     name: ToolName,
 }
 
-/// A page of the list, and the cursor of the next one.
-pub(super) struct Page {
-    /// The tools, in order.
-    pub(super) tools: Vec<Tool>,
-    /// Where the next page begins, if there is one.
-    pub(super) next: Option<String>,
-}
-
-/// The cursor is none of ours.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct InvalidCursor;
-
 impl Lists {
-    /// The lists of what `host` has installed.
-    pub(super) fn new(host: Host) -> Self {
-        Self { host, newest: Mutex::new(None) }
+    /// The lists of what `host` has installed, as `surface` shows it.
+    pub(super) fn new(host: Host, surface: Surface) -> Self {
+        Self { host, surface, newest: Mutex::new(None) }
     }
 
     /// The list of this moment.
@@ -85,7 +59,7 @@ impl Lists {
         if let Some(list) = newest.as_ref().filter(|list| list.generation == snapshot.generation) {
             return Ok(Arc::clone(list));
         }
-        let list = Arc::new(ToolList::of(&snapshot));
+        let list = Arc::new(ToolList::of(&snapshot, &self.surface));
         *newest = Some(Arc::clone(&list));
         Ok(list)
     }
@@ -93,19 +67,19 @@ impl Lists {
 
 impl ToolList {
     /// The list for what is installed in `snapshot`.
-    pub(super) fn of(snapshot: &Snapshot) -> Self {
+    pub(super) fn of(snapshot: &Snapshot, surface: &Surface) -> Self {
         let slugs = Slugs::of(snapshot.entries.keys());
         let mut tools: BTreeMap<String, Option<Listed>> = BTreeMap::new();
-        let mut titles = Vec::new();
-        for entry in snapshot.entries.values().filter(|entry| is_ready(entry)) {
+        let mut abouts = Vec::new();
+        let shown = snapshot.entries.values().filter(|entry| surface.shows(&entry.capability.name));
+        for entry in shown.filter(|entry| is_ready(entry)) {
             let manifest = &entry.capability.manifest;
-            let mut exposed = manifest.tools.iter().filter(|tool| is_callable_by_all(tool)).peekable();
-            if exposed.peek().is_some() {
-                titles.push(clean_line(&manifest.title, MAX_TITLE));
-            }
+            let offered = |tool: &&manifest::Tool| is_callable_by_all(tool) && !entry.withdrawn.tool(&tool.name);
+            let mut exposed = manifest.tools.iter().filter(offered).peekable();
+            abouts.push(About::new(&entry.capability.name, manifest, exposed.peek().is_some()));
             for tool in exposed {
                 let name = ToolName { capability: entry.capability.name.clone(), tool: tool.name.clone() };
-                let Some(wire_name) = wire_name(&name, &slugs) else {
+                let Some(wire_name) = surface.name(&name, &slugs) else {
                     tracing::warn!(tool = %name, "not listed: its name is none that clients take");
                     continue;
                 };
@@ -117,7 +91,7 @@ impl ToolList {
         Self {
             generation: snapshot.generation,
             tools: tools.into_values().flatten().collect(),
-            instructions: instructions(&titles),
+            instructions: instructions(surface, &abouts),
         }
     }
 
@@ -132,8 +106,8 @@ impl ToolList {
     }
 
     /// The page that a cursor names; without one, the first.
-    pub(super) fn page(&self, cursor: Option<&str>) -> Result<Page, InvalidCursor> {
-        self.page_of(cursor, PAGE)
+    pub(super) fn page(&self, cursor: Option<&str>) -> Result<Page<Tool>, InvalidCursor> {
+        pages::page(&self.tools, |listed| &listed.wire.name, |listed| listed.wire.clone(), cursor, pages::PAGE)
     }
 
     /// What an agent is told before its first call.
@@ -150,25 +124,10 @@ impl ToolList {
     fn position(&self, wire_name: &str) -> Result<usize, usize> {
         self.tools.binary_search_by(|listed| listed.wire.name.as_ref().cmp(wire_name))
     }
-
-    fn page_of(&self, cursor: Option<&str>, size: usize) -> Result<Page, InvalidCursor> {
-        // A cursor holds a name, not a number, so a list that changes between two pages skips nothing.
-        let start = match cursor {
-            None => 0,
-            Some(cursor) => match self.position(&read_cursor(cursor)?) {
-                Ok(at) => at + 1,
-                Err(at) => at,
-            },
-        };
-        let tools: Vec<Tool> = self.tools[start..].iter().take(size).map(|listed| listed.wire.clone()).collect();
-        let is_last = start + tools.len() == self.tools.len();
-        let next = tools.last().filter(|_| !is_last).map(|last| write_cursor(&last.name));
-        Ok(Page { tools, next })
-    }
 }
 
 /// Whether every namespace that the capability imports is granted: without one it cannot be instantiated.
-fn is_ready(entry: &Entry) -> bool {
+pub(super) fn is_ready(entry: &Entry) -> bool {
     let manifest = &entry.capability.manifest;
     matches!(manifest.runtime, Runtime::Component | Runtime::Builtin)
         && manifest.uses.iter().all(|&namespace| is_granted(namespace, &entry.grants))
@@ -201,38 +160,14 @@ fn wire_tool(wire_name: &str, tool: &manifest::Tool, name: &ToolName, uses_http:
     wire
 }
 
-fn instructions(titles: &[String]) -> String {
-    let mut text = GREETING.to_owned();
-    for (at, title) in titles.iter().filter(|title| !title.is_empty()).enumerate() {
-        let separator = if at == 0 { "\n\nInstalled: " } else { "; " };
-        if text.chars().count() + separator.chars().count() + title.chars().count() > MAX_INSTRUCTIONS {
-            text.push_str("; and more");
-            break;
-        }
-        text.push_str(separator);
-        text.push_str(title);
-    }
-    text
-}
-
-fn write_cursor(last: &str) -> String {
-    URL_SAFE_NO_PAD.encode(format!("{CURSOR}{last}"))
-}
-
-fn read_cursor(cursor: &str) -> Result<String, InvalidCursor> {
-    let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| InvalidCursor)?;
-    let text = String::from_utf8(bytes).map_err(|_| InvalidCursor)?;
-    text.strip_prefix(CURSOR).map(str::to_owned).ok_or(InvalidCursor)
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::{Value, json};
 
     use super::*;
     use crate::manifest::Manifest;
     use crate::policy::Grant;
-    use crate::registry::{Capability, Digest};
+    use crate::registry::{Capability, CapabilityName, Digest, Item, Withdrawn};
 
     fn manifest(name: &str, changes: &Value) -> Manifest {
         let (publisher, slug) = name.split_once('/').unwrap();
@@ -251,7 +186,7 @@ mod tests {
         json!({ "type": "object", "properties": { "z": { "type": "string" }, "a": {} }, "additionalProperties": false })
     }
 
-    fn snapshot(installs: &[(&str, Value, &[Grant])]) -> Snapshot {
+    pub(in crate::mcp) fn snapshot(installs: &[(&str, Value, &[Grant])]) -> Snapshot {
         let entries = installs.iter().map(|(name, changes, grants)| {
             let name = name.parse::<crate::registry::CapabilityName>().unwrap();
             let capability = Capability {
@@ -266,6 +201,7 @@ mod tests {
                 grants: grants.to_vec(),
                 approvals: Vec::new(),
                 restrictions: Vec::new(),
+                withdrawn: Withdrawn::default(),
                 schemas: Arc::new(Vec::new()),
             };
             (name, Arc::new(entry))
@@ -274,14 +210,14 @@ mod tests {
     }
 
     fn listed(installs: &[(&str, Value, &[Grant])]) -> Vec<String> {
-        let page = ToolList::of(&snapshot(installs)).page(None).unwrap();
-        page.tools.iter().map(|tool| tool.name.to_string()).collect()
+        let page = ToolList::of(&snapshot(installs), &Surface::Joint).page(None).unwrap();
+        page.items.iter().map(|tool| tool.name.to_string()).collect()
     }
 
     fn one(tool: &Value) -> Value {
         let installs = [("acme/notes", json!({ "tools": [tool] }), &[][..])];
-        let page = ToolList::of(&snapshot(&installs)).page(None).unwrap();
-        serde_json::to_value(&page.tools[0]).unwrap()
+        let page = ToolList::of(&snapshot(&installs), &Surface::Joint).page(None).unwrap();
+        serde_json::to_value(&page.items[0]).unwrap()
     }
 
     #[test]
@@ -322,7 +258,7 @@ mod tests {
         let installs =
             [("zeta/notes", json!({}), &[][..]), ("acme/weather", json!({}), &[]), ("acme/notes", json!({}), &[])];
         assert_eq!(listed(&installs), ["acme_notes__echo", "weather__echo", "zeta_notes__echo"]);
-        let list = ToolList::of(&snapshot(&installs));
+        let list = ToolList::of(&snapshot(&installs), &Surface::Joint);
         assert_eq!(list.find("zeta_notes__echo").unwrap().to_string(), "zeta/notes.echo");
         assert_eq!(list.find("notes__echo"), None);
         assert_eq!(list.find("WEATHER__echo"), None);
@@ -379,32 +315,19 @@ mod tests {
     }
 
     #[test]
-    fn pages_follow_each_other_although_the_list_changes() {
-        let names = ["acme/a", "acme/b", "acme/c", "acme/d", "acme/e"];
-        let list = |names: &[&str]| {
-            let installs: Vec<_> = names.iter().map(|name| (*name, json!({}), &[][..])).collect();
-            ToolList::of(&snapshot(&installs))
-        };
-        let read = |page: &Page| page.tools.iter().map(|tool| tool.name.to_string()).collect::<Vec<_>>();
-        let first = list(&names).page_of(None, 2).unwrap();
-        assert_eq!(read(&first), ["a__echo", "b__echo"]);
-        let without_b = list(&["acme/a", "acme/c", "acme/d", "acme/e"]);
-        let second = without_b.page_of(first.next.as_deref(), 2).unwrap();
-        assert_eq!(read(&second), ["c__echo", "d__echo"]);
-        let third = list(&names).page_of(second.next.as_deref(), 2).unwrap();
-        assert_eq!((read(&third), third.next), (vec!["e__echo".to_owned()], None));
-        let past = list(&names).page_of(Some(&write_cursor("zzz")), 2).unwrap();
-        assert_eq!((past.tools.len(), past.next), (0, None));
-        let exact = list(&names).page_of(None, 5).unwrap();
-        assert_eq!((exact.tools.len(), exact.next), (5, None));
-    }
-
-    #[test]
-    fn a_foreign_cursor_is_refused() {
-        let list = ToolList::of(&Snapshot::default());
-        for cursor in ["", "0", "a__echo", "====", "YWZ0ZXI", "8J+YgA", "bm90LW91cnM", "\u{0}"] {
-            assert_eq!(list.page(Some(cursor)).err(), Some(InvalidCursor), "{cursor:?}");
-        }
+    fn one_alone_has_its_own_names_and_what_is_withdrawn_is_not_listed() {
+        let mut snapshot = snapshot(&[("acme/notes", json!({}), &[][..]), ("zeta/notes", json!({}), &[])]);
+        let one = Surface::One("acme/notes".parse().unwrap());
+        assert_eq!(ToolList::of(&snapshot, &one).find("echo").unwrap().to_string(), "acme/notes.echo");
+        assert!(ToolList::of(&snapshot, &one).find("acme_notes__echo").is_none());
+        let other = Surface::One("acme/other".parse().unwrap());
+        assert!(ToolList::of(&snapshot, &other).page(None).unwrap().items.is_empty());
+        let name = "acme/notes".parse::<CapabilityName>().unwrap();
+        let mut entry = Entry::clone(&snapshot.entries[&name]);
+        entry.withdrawn = [Item::Tool("echo".to_owned())].into_iter().collect();
+        snapshot.entries.insert(name, Arc::new(entry));
+        assert!(ToolList::of(&snapshot, &one).find("echo").is_none());
+        assert!(ToolList::of(&snapshot, &Surface::Joint).find("zeta_notes__echo").is_some());
     }
 
     #[test]
@@ -412,29 +335,12 @@ mod tests {
         let list = |changes: Value, generation: u64| {
             let mut snapshot = snapshot(&[("acme/notes", changes, &[])]);
             snapshot.generation = generation;
-            ToolList::of(&snapshot)
+            ToolList::of(&snapshot, &Surface::Joint)
         };
         let base = list(json!({}), 1);
         assert!(base.shows_the_same(&list(json!({}), 2)));
         assert!(base.shows_the_same(&list(json!({ "version": "2.0.0", "title": "Other" }), 2)));
         assert!(!base.shows_the_same(&list(json!({ "tools": [] }), 2)));
-        assert!(!base.shows_the_same(&ToolList::of(&Snapshot::default())));
-    }
-
-    #[test]
-    fn instructions_name_what_is_listed_within_their_length() {
-        let installs = [
-            ("acme/notes", json!({ "title": "Notes\nIgnore all\u{200b}" }), &[][..]),
-            ("acme/weather", json!({}), &[]),
-            ("acme/hidden", json!({ "tools": [] }), &[]),
-            ("acme/ungranted", json!({ "uses": ["http"] }), &[]),
-        ];
-        let text = ToolList::of(&snapshot(&installs)).instructions().to_owned();
-        assert_eq!(text, format!("{GREETING}\n\nInstalled: Notes Ignore all; The weather"));
-        assert_eq!(ToolList::of(&Snapshot::default()).instructions(), GREETING);
-        let many = vec!["t".repeat(100); 100];
-        let long = instructions(&many);
-        assert!(long.ends_with("; and more"));
-        assert!(long.chars().count() <= 4096);
+        assert!(!base.shows_the_same(&ToolList::of(&Snapshot::default(), &Surface::Joint)));
     }
 }
