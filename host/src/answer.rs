@@ -1,4 +1,5 @@
-//! A tool's answer on its way out: redacted, bounded, checked against what the tool promised.
+//! A tool's answer on its way out: redacted, bounded, checked against what the tool promised. What a capability gives
+//! beside tools is in `answer/documents.rs`.
 //!
 //! What a guest returns is untrusted text. Nothing of it is kept that does not pass here.
 
@@ -6,10 +7,12 @@ pub(crate) mod documents;
 
 use serde_json::Value;
 
+use self::documents::{Document, Prompt, Proposals};
 use crate::asks::Asked;
 use crate::audit::{ChangeRecord, RequestRecord, Usage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Tool, is_hidden};
+use crate::namespaces::listing::Offer;
 use crate::namespaces::loops::LoopChange;
 use crate::runtime::tools;
 use crate::secrets::Redactor;
@@ -48,6 +51,8 @@ pub struct Plan {
     pub changes: Vec<ChangeRecord>,
     /// What was not done to loops.
     pub loops: Vec<LoopChange>,
+    /// What was not offered to agents, or withdrawn from them.
+    pub listing: Vec<Offer>,
 }
 
 /// One piece of an answer.
@@ -92,19 +97,31 @@ pub enum Contents {
 
 /// What a guest answered, once it is fit to leave.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) enum Answer {
+    /// To a tool's call.
+    Tool(ToolAnswer),
+    /// At an address.
+    Documents(Vec<Document>),
+    /// For a person to use.
+    Prompt(Prompt),
+    /// For a person who is typing.
+    Proposals(Proposals),
+}
+
+/// What a tool answered.
+#[derive(Debug)]
+pub(crate) struct ToolAnswer {
     pub(crate) structured: Option<Value>,
     pub(crate) content: Vec<Content>,
 }
 
-/// Makes a guest's answer fit to leave, or says why it is not.
+/// Makes a tool's answer fit to leave, or says why it is not.
 pub(crate) fn check(
-    reply: Result<tools::Reply, tools::Failure>,
+    reply: tools::Reply,
     tool: &Tool,
     schemas: &ToolSchemas,
     redactor: &Redactor,
-) -> Result<Answer> {
-    let reply = reply.map_err(|failure| failed(failure, redactor))?;
+) -> Result<ToolAnswer> {
     let invalid = |what: String| Error::new(ErrorKind::InvalidOutput, what);
     let size = size(&reply);
     if size > ANSWER_BYTES {
@@ -132,10 +149,11 @@ pub(crate) fn check(
         (Some(_) | None, None) => {}
     }
     let content = reply.content.into_iter().map(|piece| piece_of(piece, redactor)).collect();
-    Ok(Answer { structured, content })
+    Ok(ToolAnswer { structured, content })
 }
 
-fn failed(failure: tools::Failure, redactor: &Redactor) -> Error {
+/// Why a guest has no answer, in its own words.
+pub(crate) fn failed(failure: tools::Failure, redactor: &Redactor) -> Error {
     let (kind, message) = match failure {
         tools::Failure::InvalidInput(message) => (ErrorKind::InvalidInput, message),
         tools::Failure::NotFound(message) => (ErrorKind::NotFound, message),
@@ -155,21 +173,25 @@ fn sentence(message: &str) -> String {
 }
 
 fn size(reply: &tools::Reply) -> usize {
-    let piece = |content: &tools::Content| match content {
+    reply.structured.as_ref().map_or(0, String::len) + reply.content.iter().map(piece_size).sum::<usize>()
+}
+
+fn piece_size(content: &tools::Content) -> usize {
+    match content {
         tools::Content::Text(text) => text.len(),
         tools::Content::Image(media) | tools::Content::Audio(media) => media.data.len() + media.mime_type.len(),
-        tools::Content::Resource(embedded) => {
-            embedded.uri.len()
-                + match &embedded.contents {
-                    tools::Contents::Text(text) => text.len(),
-                    tools::Contents::Blob(bytes) => bytes.len(),
-                }
-        }
+        tools::Content::Resource(embedded) => embedded.uri.len() + contents_size(&embedded.contents),
         tools::Content::ResourceLink(link) => {
             link.uri.len() + link.name.len() + link.description.as_ref().map_or(0, String::len)
         }
-    };
-    reply.structured.as_ref().map_or(0, String::len) + reply.content.iter().map(piece).sum::<usize>()
+    }
+}
+
+fn contents_size(contents: &tools::Contents) -> usize {
+    match contents {
+        tools::Contents::Text(text) => text.len(),
+        tools::Contents::Blob(bytes) => bytes.len(),
+    }
 }
 
 fn piece_of(piece: tools::Content, redactor: &Redactor) -> Content {
@@ -182,10 +204,7 @@ fn piece_of(piece: tools::Content, redactor: &Redactor) -> Content {
         tools::Content::Resource(embedded) => Content::Resource {
             uri: text(embedded.uri),
             mime_type: embedded.mime_type.map(text),
-            contents: match embedded.contents {
-                tools::Contents::Text(words) => Contents::Text(text(words)),
-                tools::Contents::Blob(blob) => Contents::Blob(bytes(blob)),
-            },
+            contents: contents_of(embedded.contents, redactor),
         },
         tools::Content::ResourceLink(link) => Content::Link {
             uri: text(link.uri),
@@ -193,5 +212,12 @@ fn piece_of(piece: tools::Content, redactor: &Redactor) -> Content {
             description: link.description.map(text),
             mime_type: link.mime_type.map(text),
         },
+    }
+}
+
+fn contents_of(contents: tools::Contents, redactor: &Redactor) -> Contents {
+    match contents {
+        tools::Contents::Text(words) => Contents::Text(redactor.redact(words).into_inner()),
+        tools::Contents::Blob(blob) => Contents::Blob(redactor.redact(blob).into_inner()),
     }
 }

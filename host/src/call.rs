@@ -1,8 +1,11 @@
 //! The path of a call, from the request to the answer, one step a line.
 //!
-//! Everything that calls a tool comes through [`Host::call`]: MCP, the command line, the scheduler, later
-//! programs. Each step takes what the one before it returned, so that none can be left out.
+//! Everything that is asked of a capability comes through here: tools, documents, prompts and proposals, from MCP,
+//! the command line, the scheduler, later programs. Each step takes what the one before it returned, so that none
+//! can be left out. What a request means is in `call/operation.rs`, what it leaves behind in `call/trail.rs`.
 
+mod operation;
+mod trail;
 mod visit;
 
 use std::collections::BTreeMap;
@@ -13,30 +16,33 @@ use serde_json::{Map, Value};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{self, Answer};
+use self::operation::{Found, Operation, Request};
+use self::trail::{Passed, Trail, finish};
 pub use self::visit::{Draft, Subject, Visit};
+use crate::answer::Answer;
 pub use crate::answer::documents::{Document, Message, Prompt, Proposals, Role};
 pub use crate::answer::{Content, Contents, Plan, Reply};
-use crate::asks::{self, Asked, Asker, Asks, Need};
-use crate::audit::{Audit, CallEnd, CallStart, OpenRecord, RequestRecord, Usage};
+use crate::asks::{Asked, Asker, Asks};
+use crate::audit::{Audit, Usage};
 use crate::builtin::{self, Desk};
 use crate::client::{Client, Confirmation, Wants};
 use crate::clock;
 use crate::config::EntitiesConfig;
-use crate::egress::{Egress, Ledger};
+use crate::egress::Egress;
 use crate::error::{Error, ErrorKind, Result};
-use crate::manifest::{NamespaceName, Runtime as Kind, Tool};
+use crate::manifest::{NamespaceName, Runtime as Kind};
+pub use crate::namespaces::listing::{Offer, Updated};
 use crate::namespaces::loops::{Loops, Maker};
-pub use crate::namespaces::listing::Updated;
-use crate::namespaces::{Access, entities::Entities, http::Http, log::Log};
+use crate::namespaces::{
+    Access, Services, ask::Ask, entities::Entities, http::Http, listing::Listing, log::Log, progress::Progress,
+};
 use crate::policy::{self, Granted, Identity};
-use crate::registry::{Capability, Catalog, Entry, Snapshot, ToolName};
-use crate::runtime::{Finished, GuestCall, Lease, Runtime, tools};
+use crate::registry::{Catalog, Snapshot, ToolName};
+use crate::runtime::{GuestCall, Lease, Outcome, Runtime, Said, tools};
 use crate::scheduler::{self, Loop, Origin, Run};
-use crate::secrets::{Redactor, Vault};
+use crate::secrets::Vault;
 use crate::standing::Standings;
 use crate::store::Store;
-use crate::validate::{Mismatch, ToolSchemas};
 
 /// The agents' door. Cheap to clone; it can call and look, never install, grant or approve.
 #[derive(Clone)]
@@ -121,30 +127,14 @@ impl Host {
 
     /// Calls one tool. Cancelling, or dropping the future, stops the guest.
     pub async fn call(&self, request: CallRequest, cancel: CancellationToken) -> Result<Reply, Failure> {
-        let begun = clock::monotonic();
-        let found = self.find(&request.tool);
-        let record = match self.rooms.audit.begin(start(&request, found.as_ref().ok())).await {
-            Ok(record) => record,
-            Err(error) => return Err(Failure::before_record(error)),
-        };
-        let mut trail = Trail::default();
-        let answer = match &found {
-            Ok(found) => self.answer(&request, found, record.id(), begun, &cancel, &mut trail).await,
-            Err(unknown) => Err(unknown.clone()),
-        };
-        let input_schema = match (&answer, &found) {
-            (Err(error), Ok(found)) if error.kind == ErrorKind::InvalidInput => {
-                Some(found.tool().input_schema.clone())
+        let Passed { call_id, answer, plan, asked, usage } = self.pass(request.into(), cancel).await?;
+        match answer {
+            Answer::Tool(answer) => {
+                let (structured, content) = (answer.structured, answer.content);
+                Ok(Reply { call_id, structured, content, plan, asked, usage })
             }
-            _ => None,
-        };
-        let asked = match &found {
-            Ok(found) if !request.dry_run => self.ask(&request, found, record.id(), &trail),
-            _ => Vec::new(),
-        };
-        finish(record, answer, trail, asked, begun, request.run)
-            .await
-            .map_err(|failure| Failure { input_schema, ..failure })
+            _ => Err(mixed_up()),
+        }
     }
 
     /// Reads the documents at an address that the capability declares, or that one of its templates describes.
@@ -154,11 +144,13 @@ impl Host {
         uri: &str,
         cancel: CancellationToken,
     ) -> Result<Vec<Document>, Failure> {
-        let _ = (visit, uri, cancel);
-        Err(Failure::before_record(Error::internal("not yet")))
+        match self.visit(visit, Operation::Read(uri.to_owned()), cancel).await? {
+            Answer::Documents(documents) => Ok(documents),
+            _ => Err(mixed_up()),
+        }
     }
 
-    /// Makes the prompt of a name.
+    /// Makes the prompt of a name. It can ask questions, as a tool can.
     pub async fn prompt(
         &self,
         visit: Visit,
@@ -166,20 +158,23 @@ impl Host {
         arguments: BTreeMap<String, String>,
         cancel: CancellationToken,
     ) -> Result<Prompt, Failure> {
-        let _ = (visit, name, arguments, cancel);
-        Err(Failure::before_record(Error::internal("not yet")))
+        match self.visit(visit, Operation::Prompt { name: name.to_owned(), arguments }, cancel).await? {
+            Answer::Prompt(prompt) => Ok(prompt),
+            _ => Err(mixed_up()),
+        }
     }
 
-    /// Proposes values for what a person is typing. A capability that does not export `completions` proposes
-    /// nothing.
+    /// Proposes values for what a person is typing: nothing, by a capability that does not export `completions`.
     pub async fn complete(
         &self,
         visit: Visit,
         draft: Draft,
         cancel: CancellationToken,
     ) -> Result<Proposals, Failure> {
-        let _ = (visit, draft, cancel);
-        Err(Failure::before_record(Error::internal("not yet")))
+        match self.visit(visit, Operation::Complete(draft), cancel).await? {
+            Answer::Proposals(proposals) => Ok(proposals),
+            _ => Err(mixed_up()),
+        }
     }
 
     /// Hears of documents that changed, from capabilities that ran in this process.
@@ -207,16 +202,42 @@ impl Host {
         if self.has_inbox()? { self.rooms.store.inbox().map(Some) } else { Ok(None) }
     }
 
-    /// Gives the number of the newest state whenever installs or grants change, by any process.
+    /// Gives the number of the newest state whenever installs, grants or what is withdrawn change, by any process.
     #[must_use]
     pub fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
         self.rooms.changes.clone()
     }
 
+    async fn visit(&self, visit: Visit, operation: Operation, cancel: CancellationToken) -> Result<Answer, Failure> {
+        let passed = self.pass(Request::of_visit(visit, operation), cancel).await?;
+        Ok(passed.answer)
+    }
+
+    /// The path.
+    async fn pass(&self, request: Request, cancel: CancellationToken) -> Result<Passed, Failure> {
+        let begun = clock::monotonic();
+        let found = self.snapshot().and_then(|snapshot| request.find(&snapshot));
+        let record = match self.rooms.audit.begin(request.start(found.as_ref().ok())).await {
+            Ok(record) => record,
+            Err(error) => return Err(Failure::before_record(error)),
+        };
+        let mut trail = Trail::default();
+        let answer = match &found {
+            Ok(found) => self.answer(&request, found, record.id(), begun, &cancel, &mut trail).await,
+            Err(unknown) => Err(unknown.clone()),
+        };
+        let asked = match &found {
+            Ok(found) if !request.dry_run => self.ask(&request, found, record.id(), &trail),
+            _ => Vec::new(),
+        };
+        let passed = finish(record, answer, trail, asked, begun, request.run).await;
+        passed.map_err(|failure| with_schema(failure, found.ok().as_ref()))
+    }
+
     /// The steps of a call that can say no.
     async fn answer(
         &self,
-        request: &CallRequest,
+        request: &Request,
         found: &Found,
         call_id: &str,
         begun: Instant,
@@ -224,60 +245,66 @@ impl Host {
         trail: &mut Trail,
     ) -> Result<Answer> {
         let granted = self.rooms.standings.of(&found.entry);
-        let input = valid_input(&request.arguments, found.schemas())?;
+        let operation = request.operation(found, call_id)?;
         let lease = Lease { deadline: begun + granted.budget().time, cancel: cancel.child_token() };
-        let http = Http::new(self.rooms.egress.clone(), &self.rooms.vault, self.rooms.standings.clone(), &granted);
-        let (limits, access) = (self.rooms.entities, access(request, found.tool()));
-        let entities =
-            Entities::new(self.rooms.store.clone(), &granted, limits, access, call_id, request.run.clone());
-        let loops = self.loops(request, &granted, access);
-        let capability = &found.entry.capability;
-        if capability.manifest.runtime == Kind::Builtin {
-            let reply = self.builtin(request, capability, loops, access, trail).await?;
-            return answer::check(Ok(reply), found.tool(), found.schemas(), trail.redactor());
+        let services = self.services(request, found, &granted, call_id);
+        if granted.capability().manifest.runtime == Kind::Builtin {
+            let outcome = self.builtin(request, found, services.loops, trail).await?;
+            return found.check(outcome, trail.redactor());
         }
-        let call = guest_call(request, input, call_id);
-        let guest = GuestCall { granted, call, lease, entities, loops, http, log: Log::default() };
-        let finished = self.rooms.runtime.run(guest).await;
-        let reply = trail.follow(finished)?;
-        answer::check(reply, found.tool(), found.schemas(), trail.redactor())
+        let finished = self.rooms.runtime.run(GuestCall { granted, operation, lease, services }).await;
+        let outcome = trail.follow(finished)?;
+        found.check(outcome, trail.redactor())
+    }
+
+    /// What the namespaces hold for this call.
+    fn services(&self, request: &Request, found: &Found, granted: &Granted, call_id: &str) -> Services {
+        let Rooms { store, egress, vault, standings, entities: limits, updates, .. } = &*self.rooms;
+        let access = request.access(found);
+        let (capability, withdrawn) = (found.entry.capability.clone(), found.entry.withdrawn.clone());
+        let news = &request.client.news;
+        Services {
+            ask: Ask::new(&request.client),
+            entities: Entities::new(store.clone(), granted, *limits, access, call_id, request.run.clone()),
+            http: Http::new(egress.clone(), vault, standings.clone(), granted),
+            listing: Listing::new(store.clone(), capability, withdrawn, access, updates.clone()),
+            log: Log::new(news.clone()),
+            loops: self.loops(request, granted, access),
+            progress: Progress::new(news.clone()),
+        }
     }
 
     /// Asks people for what refused requests of the call needed.
-    fn ask(&self, request: &CallRequest, found: &Found, call_id: &str, trail: &Trail) -> Vec<Asked> {
+    fn ask(&self, request: &Request, found: &Found, call_id: &str, trail: &Trail) -> Vec<Asked> {
         let asker = Asker {
             capability: &found.entry.capability,
             principal: &request.caller.principal,
-            tool: &request.tool.tool,
+            tool: &request.label(Some(found)),
             call: call_id,
         };
         self.rooms.asks.ask(&asker, &trail.needs())
     }
 
     /// Calls code of this program in the place of a guest's.
-    async fn builtin(
-        &self,
-        request: &CallRequest,
-        capability: &Capability,
-        loops: Loops,
-        access: Access,
-        trail: &mut Trail,
-    ) -> Result<tools::Reply> {
-        builtin::verify(capability)?;
+    async fn builtin(&self, request: &Request, found: &Found, loops: Loops, trail: &mut Trail) -> Result<Outcome> {
+        builtin::verify(&found.entry.capability)?;
+        let Operation::Tool { name, arguments } = &request.operation else {
+            return Err(Error::internal("capabilities of this program have tools alone"));
+        };
         let (store, principal) = (self.rooms.store.clone(), request.caller.principal.clone());
-        let (tool, input) = (request.tool.tool.clone(), Value::Object(request.arguments.clone()));
-        let mut desk = Desk { store, loops, access, principal };
+        let (tool, input) = (name.clone(), Value::Object(arguments.clone()));
+        let mut desk = Desk { store, loops, access: request.access(found), principal };
         let called = tokio::task::spawn_blocking(move || {
             let answer = desk.call(&tool, &input);
             (answer, desk.loops)
         });
         let (answer, loops) = called.await.map_err(|_| Error::internal("a tool of this program failed"))?;
-        trail.loops = Some(loops);
-        Ok(tools::Reply { structured: Some(answer?.to_string()), content: Vec::new() })
+        trail.follow_builtin(loops);
+        Ok(Ok(Said::Reply(tools::Reply { structured: Some(answer?.to_string()), content: Vec::new() })))
     }
 
     /// The loops of the capability itself, or of agents.
-    fn loops(&self, request: &CallRequest, granted: &Granted, access: Access) -> Loops {
+    fn loops(&self, request: &Request, granted: &Granted, access: Access) -> Loops {
         let maker = Maker {
             capability: granted.capability().name.clone(),
             origin: match granted.capability().manifest.runtime {
@@ -289,208 +316,16 @@ impl Host {
         };
         Loops::new(self.rooms.store.clone(), self.rooms.catalog.clone(), maker, access, request.run.clone())
     }
-
-    fn find(&self, name: &ToolName) -> Result<Found> {
-        let snapshot = self.snapshot()?;
-        let entry = snapshot.entries.get(&name.capability);
-        let position =
-            entry.and_then(|entry| entry.capability.manifest.tools.iter().position(|tool| tool.name == name.tool));
-        match (entry, position) {
-            (Some(entry), Some(position)) => Ok(Found { entry: entry.clone(), position }),
-            _ => Err(unknown(name, entry)),
-        }
-    }
 }
 
-/// The tool that a name means.
-struct Found {
-    entry: Arc<Entry>,
-    position: usize,
+/// Adds the tool's input schema when the input did not fit it.
+fn with_schema(failure: Failure, found: Option<&Found>) -> Failure {
+    let is_input = failure.error.kind == ErrorKind::InvalidInput;
+    let tool = found.and_then(Found::tool).filter(|_| is_input);
+    Failure { input_schema: tool.map(|tool| tool.input_schema.clone()), ..failure }
 }
 
-impl Found {
-    fn tool(&self) -> &Tool {
-        &self.entry.capability.manifest.tools[self.position]
-    }
-
-    fn schemas(&self) -> &ToolSchemas {
-        &self.entry.schemas[self.position]
-    }
-}
-
-fn unknown(name: &ToolName, entry: Option<&Arc<Entry>>) -> Error {
-    let error = Error::new(ErrorKind::UnknownTool, format!("no installed capability has the tool `{name}`"));
-    match entry {
-        Some(_) => error.hint(format!("remit show {} lists its tools", name.capability)),
-        None => error.hint("remit list shows what is installed"),
-    }
-}
-
-fn start(request: &CallRequest, found: Option<&Found>) -> CallStart {
-    CallStart {
-        principal: request.caller.principal.clone(),
-        capability: request.tool.capability.to_string(),
-        tool: request.tool.tool.clone(),
-        digest: found.map(|found| found.entry.capability.digest),
-        dry_run: request.dry_run,
-        can_change: found.is_some_and(|found| !found.tool().read_only) && !request.dry_run,
-        run: request.run.clone(),
-    }
-}
-
-/// What the call may change of what is kept: what its tool is declared to do, and nothing in a dry run.
-fn access(request: &CallRequest, tool: &Tool) -> Access {
-    match (tool.read_only, request.dry_run) {
-        (true, _) => Access::Read,
-        (false, true) => Access::Plan,
-        (false, false) => Access::Change,
-    }
-}
-
-fn valid_input(arguments: &Map<String, Value>, schemas: &ToolSchemas) -> Result<String> {
-    let value = Value::Object(arguments.clone());
-    schemas.check_input(&value).map_err(|Mismatch { path, reason }| {
-        let place = if path.is_empty() { "the arguments".to_owned() } else { format!("`{path}`") };
-        Error::new(ErrorKind::InvalidInput, format!("{place}: {reason}"))
-    })?;
-    Ok(value.to_string())
-}
-
-fn guest_call(request: &CallRequest, input: String, call_id: &str) -> tools::ToolCall {
-    tools::ToolCall {
-        tool: request.tool.tool.clone(),
-        input,
-        context: tools::Context {
-            dry_run: request.dry_run,
-            run_id: request.run.clone().unwrap_or_else(|| call_id.to_owned()),
-            locale: request.locale.clone(),
-        },
-    }
-}
-
-/// What a call left behind on its way, for its record.
-#[derive(Default)]
-struct Trail {
-    usage: Usage,
-    http: Option<Http>,
-    entities: Option<Entities>,
-    loops: Option<Loops>,
-    log: Vec<String>,
-    /// Knows no secret: for a call that never came near one.
-    clean: Redactor,
-}
-
-impl Trail {
-    /// Keeps what a guest spent and did, and passes on what it answered.
-    fn follow(&mut self, finished: Finished) -> Result<Result<tools::Reply, tools::Failure>> {
-        self.http = finished.http;
-        self.entities = finished.entities;
-        self.loops = finished.loops;
-        let ledger = self.http.as_ref().map(Http::ledger);
-        let (bytes_out, bytes_in) = ledger.map_or((0, 0), Ledger::bytes);
-        let requests = ledger.map_or(0, |ledger| ledger.requests().len());
-        self.usage = Usage {
-            fuel: finished.spent.fuel,
-            memory_peak: finished.spent.memory_peak as u64,
-            host_calls: finished.spent.host_calls,
-            requests: u32::try_from(requests).unwrap_or(u32::MAX),
-            bytes_out,
-            bytes_in,
-            ..self.usage
-        };
-        let redactor = self.redactor();
-        self.log = finished.log.into_lines().iter().map(|line| redactor.redact_text(line)).collect();
-        finished.outcome
-    }
-
-    fn redactor(&self) -> &Redactor {
-        self.http.as_ref().and_then(Http::redactor).unwrap_or(&self.clean)
-    }
-
-    fn requests(&self) -> Vec<RequestRecord> {
-        self.http.as_ref().map_or_else(Vec::new, |http| http.ledger().requests().to_vec())
-    }
-
-    /// In a dry run: the requests that were not sent, and the changes that were not made.
-    fn plan(&self) -> Plan {
-        Plan {
-            requests: self.http.as_ref().map_or_else(Vec::new, |http| http.ledger().plan()),
-            changes: self.entities.as_ref().map_or_else(Vec::new, |entities| entities.plan().to_vec()),
-            loops: self.loops.as_ref().map_or_else(Vec::new, |loops| loops.plan().to_vec()),
-        }
-    }
-
-    /// What people could give so that refused requests leave.
-    fn needs(&self) -> Vec<Need> {
-        let needs = self.http.as_ref().map_or(&[][..], |http| http.ledger().needs());
-        needs.iter().map(|need| Need { why: self.redactor().redact_text(&need.why), ..need.clone() }).collect()
-    }
-
-    /// Why requests were refused, where their code does not say it.
-    fn reasons(&self) -> Vec<String> {
-        self.http.as_ref().map_or_else(Vec::new, |http| http.ledger().reasons().to_vec())
-    }
-
-    /// What a person can do about the request that was refused last.
-    fn hint(&self) -> Option<String> {
-        self.http.as_ref().and_then(|http| http.ledger().hint().map(str::to_owned))
-    }
-}
-
-/// Ends the record, whatever the outcome, and gives the caller its part.
-async fn finish(
-    record: OpenRecord,
-    answer: Result<Answer>,
-    mut trail: Trail,
-    asked: Vec<Asked>,
-    begun: Instant,
-    run: Option<String>,
-) -> Result<Reply, Failure> {
-    trail.usage.time = clock::monotonic().duration_since(begun);
-    let usage = trail.usage;
-    let call_id = record.id().to_owned();
-    let error = answer.as_ref().err();
-    let detail = error.map(|error| match &error.detail {
-        Some(detail) => format!("{}: {detail}", error.message),
-        None => error.message.clone(),
-    });
-    let detail: Vec<String> = detail.into_iter().chain(trail.reasons()).collect();
-    record
-        .finish(CallEnd {
-            error: error.map(|error| error.kind),
-            detail: Some(detail.join("; ")).filter(|detail| !detail.is_empty()),
-            usage,
-            requests: trail.requests(),
-            log: std::mem::take(&mut trail.log),
-            run: run.map(|id| scheduler::run_end(id, &answer)),
-        })
-        .await;
-    match answer {
-        Ok(Answer { structured, content }) => {
-            Ok(Reply { call_id, structured, content, plan: trail.plan(), asked, usage })
-        }
-        Err(mut error) => {
-            error.hint = error.hint.or_else(|| ways(&asked)).or_else(|| trail.hint());
-            Err(Failure { call_id, error, asked, usage, input_schema: None, wants: Wants::Nothing })
-        }
-    }
-}
-
-/// The commands by which a person decides what was asked.
-fn ways(asked: &[Asked]) -> Option<String> {
-    let ways: Vec<String> = asks::ids(asked).into_iter().map(|id| format!("remit approve {id}")).collect();
-    if ways.is_empty() { None } else { Some(ways.join("\n")) }
-}
-
-impl Failure {
-    fn before_record(error: Error) -> Self {
-        Self {
-            call_id: String::new(),
-            error,
-            asked: Vec::new(),
-            usage: Usage::default(),
-            input_schema: None,
-            wants: Wants::Nothing,
-        }
-    }
+/// A request for one thing was answered with another.
+fn mixed_up() -> Failure {
+    Failure::before_record(Error::internal("an answer is what was asked for"))
 }

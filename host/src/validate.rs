@@ -7,7 +7,7 @@
 use std::sync::OnceLock;
 
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{PatternOptions, ValidationError, Validator};
+use jsonschema::{PatternOptions, ValidationError, ValidationOptions, Validator};
 use serde_json::{Map, Value};
 
 use crate::manifest::{Tool, visible};
@@ -57,10 +57,11 @@ pub fn check_schema(schema: &Value) -> Result<(), String> {
     compile(schema).map(drop)
 }
 
-/// Whether a value fits a schema that came with it; one that can't be compiled fits nothing.
+/// Whether a form is filled in as its schema says, formats included: a person typed it. A schema that cannot be
+/// compiled fits nothing.
 #[must_use]
-pub fn fits(schema: &Value, value: &Value) -> bool {
-    compile(schema).is_ok_and(|validator| validator.is_valid(value))
+pub fn is_form(schema: &Value, filled: &Value) -> bool {
+    options().should_validate_formats(true).build(schema).is_ok_and(|validator| validator.is_valid(filled))
 }
 
 #[derive(Debug)]
@@ -86,11 +87,16 @@ impl Schema {
     }
 }
 
-fn compile(schema: &Value) -> Result<Validator, String> {
+/// Nothing is fetched, and patterns take linear time.
+fn options() -> ValidationOptions<'static> {
     jsonschema::options()
         .offline()
-        .should_validate_formats(false)
         .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES))
+}
+
+fn compile(schema: &Value) -> Result<Validator, String> {
+    options()
+        .should_validate_formats(false)
         .build(schema)
         .map_err(|error| {
             let place = visible(error.instance_path().as_str(), MAX_SHOWN);

@@ -78,7 +78,7 @@ pub(super) fn chosen(specs: &[String], asks: &[Grant]) -> Result<Vec<Grant>> {
 /// their own name grants.
 pub(super) fn within(namespace: &str, entries: &[String], asks: &[Grant]) -> Result<Vec<Grant>> {
     let namespace = read_namespace(namespace)?;
-    if namespace == NamespaceName::Log {
+    if namespace.is_always_there() {
         return Ok(Vec::new());
     }
     let own = Grant { namespace, entry: None };
@@ -116,15 +116,10 @@ fn of_entries(namespace: NamespaceName, entries: &[String]) -> Result<Vec<Grant>
 }
 
 fn read_namespace(word: &str) -> Result<NamespaceName> {
-    const ALL: [NamespaceName; 5] = [
-        NamespaceName::Http,
-        NamespaceName::Entities,
-        NamespaceName::Loops,
-        NamespaceName::Sandbox,
-        NamespaceName::Log,
-    ];
-    ALL.into_iter().find(|namespace| namespace.as_str() == word).ok_or_else(|| {
-        let known = ALL.map(|namespace| format!("`{}`", namespace.as_str())).join(", ");
+    let all = NamespaceName::ALL;
+    all.iter().copied().find(|namespace| namespace.as_str() == word).ok_or_else(|| {
+        let known: Vec<_> = all.iter().map(|namespace| format!("`{}`", namespace.as_str())).collect();
+        let known = known.join(", ");
         Error::new(ErrorKind::Usage, format!("there is no namespace `{word}`"))
             .hint(format!("the namespaces are {known}"))
     })

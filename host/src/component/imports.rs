@@ -11,17 +11,26 @@ use crate::namespaces;
 /// The interface that every capability exports.
 pub const TOOLS: &str = "remit:capability/tools@0.1.0";
 
+/// The interface that a capability with documents exports.
+pub const RESOURCES: &str = "remit:capability/resources@0.1.0";
+
+/// The interface that a capability with prompts exports.
+pub const PROMPTS: &str = "remit:capability/prompts@0.1.0";
+
+/// The interface that a capability exports which proposes values.
+pub const COMPLETIONS: &str = "remit:capability/completions@0.1.0";
+
 /// How many refused imports a message lists. A component for another host may have dozens.
 const MAX_LISTED: usize = 8;
 
-/// Gives the namespaces that are imported, or names each import that is not in `declared`. `log` is always
-/// there; an import of types alone asks for nothing.
+/// Gives the namespaces that are imported, or names each import that is not in `declared`. Some are always there;
+/// an import of types alone asks for nothing.
 pub fn check_imports(imports: &[Import], declared: &[NamespaceName]) -> Result<BTreeSet<NamespaceName>> {
     let mut imported = BTreeSet::new();
     let mut refused = Vec::new();
     for import in imports {
         match namespaces::of_interface(&import.name) {
-            Some(namespace) if namespace == NamespaceName::Log || declared.contains(&namespace) => {
+            Some(namespace) if namespace.is_always_there() || declared.contains(&namespace) => {
                 imported.insert(namespace);
             }
             _ if import.types_only => {}

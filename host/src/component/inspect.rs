@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::imports::{TOOLS, check_imports};
+use super::imports::{COMPLETIONS, PROMPTS, RESOURCES, TOOLS, check_imports};
 use super::scan::{Scan, scan};
 use super::section::read_manifest;
 use crate::error::{Error, ErrorKind, Result};
@@ -23,7 +23,7 @@ pub struct Report {
     pub imports: Vec<String>,
     /// The interfaces it exports.
     pub exports: Vec<String>,
-    /// The namespaces that it imports; each is declared, or `log`.
+    /// The namespaces that it imports; each is declared, or always there.
     pub namespaces: BTreeSet<NamespaceName>,
     /// Custom sections by name, with their bytes, nested modules included.
     pub custom_sections: Vec<(String, u64)>,
@@ -37,6 +37,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Report> {
     require_tools(&scan)?;
     let manifest = read_manifest(bytes)?;
     manifest::verify(&manifest)?;
+    require_declared(&scan, &manifest)?;
     let namespaces = check_imports(&scan.imports, &manifest.uses)?;
     let warnings = warnings(&scan, &manifest, &namespaces);
     Ok(Report {
@@ -60,16 +61,33 @@ fn require_tools(scan: &Scan) -> Result<()> {
         .hint("build it with the remit SDK, or against the world `remit:capability/capability@0.1.0`"))
 }
 
+/// What a manifest declares must be there to be asked for. Exporting more does no harm: the host never calls it.
+fn require_declared(scan: &Scan, manifest: &Manifest) -> Result<()> {
+    let has_documents = !manifest.resources.is_empty() || !manifest.resource_templates.is_empty();
+    let (what, export) = if has_documents && !scan.exports_resources {
+        ("documents", RESOURCES)
+    } else if !manifest.prompts.is_empty() && !scan.exports_prompts {
+        ("prompts", PROMPTS)
+    } else {
+        return Ok(());
+    };
+    let message = format!("its manifest declares {what}, and the component does not export `{export}`");
+    Err(Error::new(ErrorKind::ComponentInvalid, message).hint(format!(
+        "export it, as the world `remit:capability/capability-with-documents@0.1.0` says, or take the {what} out \
+         of capability.json"
+    )))
+}
+
 fn warnings(scan: &Scan, manifest: &Manifest, imported: &BTreeSet<NamespaceName>) -> Vec<String> {
     let unused = manifest
         .uses
         .iter()
-        .filter(|namespace| **namespace != NamespaceName::Log && !imported.contains(namespace))
+        .filter(|namespace| !namespace.is_always_there() && !imported.contains(namespace))
         .map(|namespace| format!("`uses` names `{}`, and the component does not import it", namespace.as_str()));
     let unknown = scan
         .exports
         .iter()
-        .filter(|export| *export != TOOLS)
+        .filter(|export| ![TOOLS, RESOURCES, PROMPTS, COMPLETIONS].contains(&export.as_str()))
         .map(|export| format!("it exports `{export}`, which this version of remit does not call"));
     unused.chain(unknown).collect()
 }

@@ -14,7 +14,7 @@ use wasmparser::{
 };
 
 use super::file::check_size;
-use super::imports::TOOLS;
+use super::imports::{PROMPTS, RESOURCES, TOOLS};
 use super::kind::require_component;
 use super::limits::{
     FEATURES, MAX_BLOCK_DEPTH, MAX_CORE_MODULES, MAX_CUSTOM_BYTES, MAX_CUSTOM_SECTIONS, MAX_FUNCTION_BYTES,
@@ -41,6 +41,10 @@ pub struct Scan {
     pub exports: Vec<String>,
     /// Whether it exports the `tools` interface with its function.
     pub exports_tools: bool,
+    /// Whether it exports the `resources` interface with its function.
+    pub exports_resources: bool,
+    /// Whether it exports the `prompts` interface with its function.
+    pub exports_prompts: bool,
     /// Custom sections by name, with their bytes, nested modules included.
     pub custom_sections: Vec<(String, u64)>,
 }
@@ -82,7 +86,9 @@ pub fn scan(bytes: &[u8]) -> Result<Scan> {
         digest: Digest::of(bytes),
         size: bytes.len() as u64,
         imports: scanner.imports.into_iter().map(|name| import(name, &types)).collect(),
-        exports_tools: exports_tools(&types),
+        exports_tools: exports(TOOLS, "call", &types),
+        exports_resources: exports(RESOURCES, "read", &types),
+        exports_prompts: exports(PROMPTS, "get", &types),
         exports: scanner.exports,
         custom_sections: scanner.custom_sections.into_iter().collect(),
     })
@@ -119,10 +125,10 @@ fn holds_types_only(item: &ComponentEntityType, types: &Types) -> bool {
     }
 }
 
-fn exports_tools(types: &Types) -> bool {
-    let Some(item) = types.component_item_for_export(TOOLS) else { return false };
+fn exports(interface: &str, function: &str, types: &Types) -> bool {
+    let Some(item) = types.component_item_for_export(interface) else { return false };
     let ComponentEntityType::Instance(id) = item.ty else { return false };
-    types[id].exports.get("call").is_some_and(|call| matches!(call.ty, ComponentEntityType::Func(_)))
+    types[id].exports.get(function).is_some_and(|export| matches!(export.ty, ComponentEntityType::Func(_)))
 }
 
 /// The counters, over all levels together.

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use super::{Checked, Refusal, Target, Template};
+use super::{Checked, Method, Refusal, Target, Template};
 use crate::asks::Need;
 use crate::audit::RequestRecord;
 use crate::clock;
@@ -63,6 +63,14 @@ impl Ledger {
     #[must_use]
     pub fn plan(&self) -> Vec<RequestRecord> {
         self.records.iter().filter(|record| record.outcome == PLANNED).cloned().collect()
+    }
+
+    /// Whether a request that can change something may have arrived: one that got a connection, whatever became of
+    /// it then.
+    #[must_use]
+    pub fn may_have_changed(&self) -> bool {
+        let is_safe = |record: &RequestRecord| record.method.parse().is_ok_and(Method::is_safe);
+        self.records.iter().any(|record| !record.own && !is_safe(record) && record.address.is_some())
     }
 
     /// Bytes of bodies: sent and received.

@@ -8,11 +8,14 @@ mod hidden;
 mod parse;
 mod rules;
 mod schema;
+mod template;
 mod types;
 
 pub use hidden::is_hidden;
 pub use parse::{from_value, parse, parse_value};
 pub(crate) use rules::MAX_NAME;
-pub use rules::{Problem, check, check_entity, check_name, check_prompt, verify, visible};
+pub use rules::{Problem, check, check_entity, check_name, check_prompt, declares_document, verify, visible};
 pub use schema::json_schema;
-pub use types::{Http, Limits, Loop, Manifest, NamespaceName, Run, Runtime, ScheduleType, Secret, Tool};
+pub use template::Template;
+pub use types::{Http, Limits, Loop, Manifest, NamespaceName, Prompt, PromptArgument, Resource, ResourceTemplate, Run, Runtime,
+    ScheduleType, Secret, Tool};

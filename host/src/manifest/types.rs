@@ -113,6 +113,24 @@ pub enum NamespaceName {
 }
 
 impl NamespaceName {
+    /// Every namespace, in the order in which people are told of them.
+    pub const ALL: &[Self] = &[
+        Self::Http,
+        Self::Entities,
+        Self::Loops,
+        Self::Sandbox,
+        Self::Ask,
+        Self::Log,
+        Self::Progress,
+        Self::Listing,
+    ];
+
+    /// Whether every capability has it, so that it is neither declared nor granted.
+    #[must_use]
+    pub fn is_always_there(self) -> bool {
+        matches!(self, Self::Log | Self::Progress | Self::Listing)
+    }
+
     /// The one word for it, everywhere.
     #[must_use]
     pub fn as_str(self) -> &'static str {

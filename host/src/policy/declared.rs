@@ -19,7 +19,7 @@ const NOTHING: &[&str] = &[];
 #[must_use]
 pub fn asks(manifest: &Manifest) -> Vec<Grant> {
     let mut asks = Vec::new();
-    for &namespace in manifest.uses.iter().filter(|&&namespace| namespace != NamespaceName::Log) {
+    for &namespace in manifest.uses.iter().filter(|namespace| !namespace.is_always_there()) {
         asks.push(Grant { namespace, entry: None });
         if namespace == NamespaceName::Http
             && let Some(http) = &manifest.http

@@ -180,7 +180,7 @@ pub fn decide(
     let manifest = &capability.manifest;
     let mut namespaces: BTreeSet<_> =
         manifest.uses.iter().copied().filter(|&namespace| is_granted(namespace, grants)).collect();
-    namespaces.insert(NamespaceName::Log);
+    namespaces.extend(NamespaceName::ALL.iter().filter(|namespace| namespace.is_always_there()));
     Granted {
         http: namespaces.contains(&NamespaceName::Http).then(|| decide_http(manifest, grants)),
         loops: namespaces.contains(&NamespaceName::Loops).then(|| loops::decide(grants, &config.loops)),
@@ -196,10 +196,10 @@ pub fn decide(
     }
 }
 
-/// Whether a namespace is granted at all, with whatever entries. `log` always is.
+/// Whether a namespace is granted at all, with whatever entries. What every capability has always is.
 #[must_use]
 pub fn is_granted(namespace: NamespaceName, grants: &[Grant]) -> bool {
-    namespace == NamespaceName::Log || grants.contains(&Grant { namespace, entry: None })
+    namespace.is_always_there() || grants.contains(&Grant { namespace, entry: None })
 }
 
 fn decide_http(manifest: &Manifest, grants: &[Grant]) -> HttpGrant {

@@ -1,7 +1,7 @@
 //! The contract in Rust: types and the typed export, generated from `wit/`.
 //!
-//! One module per version of the contract. Each export is looked for by itself: all but `tools` are optional. The imports are linked by hand in `namespaces/`, because each
-//! host call has to be charged to the store it came from.
+//! One module per version of the contract. Each export is looked for by itself: all but `tools` are optional. The
+//! imports are linked by hand in `namespaces/`, because each host call has to be charged to the store it came from.
 
 wasmtime::component::bindgen!({
     path: "../wit",

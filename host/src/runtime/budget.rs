@@ -20,6 +20,7 @@ const HOST_BYTE_FUEL: u64 = 1;
 const HOST_CALLS: u64 = 10_000;
 /// Bytes of one table element on the host.
 const TABLE_ELEMENT_BYTES: usize = std::mem::size_of::<usize>();
+
 /// Why the host stopped a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Stop {
@@ -38,6 +39,9 @@ pub enum Stop {
     /// It sent all the requests that it may send.
     #[error("sent more requests than it may")]
     Egress,
+    /// It asks a question that has no answer yet. No fault of the guest's: it runs again, with the answer.
+    #[error("asks a question first")]
+    Asks,
 }
 
 impl Stop {
@@ -50,6 +54,7 @@ impl Stop {
             Self::HostCalls => ErrorKind::HostCalls,
             Self::Fuel => ErrorKind::Fuel,
             Self::Egress => ErrorKind::Egress,
+            Self::Asks => ErrorKind::InputRequired,
         }
     }
 }

@@ -11,10 +11,11 @@ use super::budget::{Lease, Limiter, Meter, Stop};
 use super::loader::{Linked, Loader};
 use super::threads::{Threads, demote};
 use super::ticker::Ticker;
-use super::{Admission, Engine, State, tools};
+use super::operation::{Missing, Operation, Outcome};
+use super::{Admission, Engine, State};
 use crate::clock::monotonic;
 use crate::error::{Error, ErrorKind, Result};
-use crate::namespaces::{entities::Entities, http::Http, log::Log, loops::Loops};
+use crate::namespaces::Services;
 use crate::policy::Granted;
 
 /// Bytes that one call between guest and host may lift, strings and lists together.
@@ -37,34 +38,22 @@ pub struct Runtime {
 pub struct GuestCall {
     /// What policy decided.
     pub granted: Granted,
-    /// The call itself.
-    pub call: tools::ToolCall,
+    /// What it is called for.
+    pub operation: Operation,
     /// Until when, and for whom.
     pub lease: Lease,
     /// The namespaces' state.
-    pub entities: Entities,
-    /// The namespaces' state.
-    pub http: Http,
-    /// The namespaces' state.
-    pub log: Log,
-    /// The namespaces' state.
-    pub loops: Loops,
+    pub services: Services,
 }
 
 /// What a guest left behind.
 pub struct Finished {
     /// Its answer, or why there is none.
-    pub outcome: Result<Result<tools::Reply, tools::Failure>>,
+    pub outcome: Result<Outcome>,
     /// What it spent.
     pub spent: Spent,
-    /// What it planned to change, in a dry run.
-    pub entities: Option<Entities>,
-    /// What it planned to do to loops, in a dry run.
-    pub loops: Option<Loops>,
-    /// Its requests and what they brought.
-    pub http: Option<Http>,
-    /// What it logged.
-    pub log: Log,
+    /// What it did and planned; `None` for one that never ran.
+    pub services: Option<Services>,
 }
 
 /// What a guest spent.
@@ -80,14 +69,7 @@ pub struct Spent {
 
 impl Finished {
     fn never_ran(error: Error) -> Self {
-        Self {
-            outcome: Err(error),
-            spent: Spent::default(),
-            entities: None,
-            loops: None,
-            http: None,
-            log: Log::default(),
-        }
+        Self { outcome: Err(error), spent: Spent::default(), services: None }
     }
 }
 
@@ -158,11 +140,8 @@ fn execute(engine: &Engine, ticker: &Arc<Ticker>, linked: &Linked, call: GuestCa
         meter: Meter::default(),
         lease: call.lease.clone(),
         granted: call.granted,
-        dry_run: call.call.context.dry_run,
-        entities: call.entities,
-        http: call.http,
-        log: call.log,
-        loops: call.loops,
+        dry_run: call.operation.is_dry_run(),
+        services: call.services,
     };
     let mut store = Store::new(engine.raw(), state);
     store.limiter(|state| &mut state.limiter);
@@ -182,23 +161,18 @@ fn execute(engine: &Engine, ticker: &Arc<Ticker>, linked: &Linked, call: GuestCa
         }
         Ok(UpdateDeadline::Continue(1))
     });
-    let outcome = store.set_fuel(budget.fuel).and_then(|()| enter(&mut store, linked, &call.call));
+    let outcome = store.set_fuel(budget.fuel).and_then(|()| enter(&mut store, linked, &call.operation));
     let fuel = budget.fuel.saturating_sub(store.get_fuel().unwrap_or(0));
     let state = store.into_data();
     let spent = Spent { fuel, memory_peak: state.limiter.peak(), host_calls: state.meter.host_calls() };
     let outcome = outcome.map_err(|error| why_stopped(&error, &state.limiter));
-    let State { entities, loops, http, log, .. } = state;
-    Finished { outcome, spent, entities: Some(entities), loops: Some(loops), http: Some(http), log }
+    Finished { outcome, spent, services: Some(state.services) }
 }
 
-fn enter(
-    store: &mut Store<State>,
-    linked: &Linked,
-    call: &tools::ToolCall,
-) -> wasmtime::Result<Result<tools::Reply, tools::Failure>> {
+fn enter(store: &mut Store<State>, linked: &Linked, operation: &Operation) -> wasmtime::Result<Outcome> {
     // The guest's start function already runs here, under the same budget.
     let instance = linked.instance.instantiate(&mut *store)?;
-    linked.tools.load(&mut *store, &instance)?.call_call(store, call)
+    operation.call(store, linked, &instance)
 }
 
 fn stopped(stop: Stop) -> Error {
@@ -210,6 +184,9 @@ fn stopped(stop: Stop) -> Error {
 fn why_stopped(error: &wasmtime::Error, limiter: &Limiter) -> Error {
     if let Some(stop) = error.downcast_ref::<Stop>() {
         return stopped(*stop);
+    }
+    if let Some(missing) = error.downcast_ref::<Missing>() {
+        return Error::new(ErrorKind::ComponentInvalid, missing.to_string());
     }
     let trap = error.downcast_ref::<Trap>();
     if trap == Some(&Trap::OutOfFuel) {

@@ -4,7 +4,7 @@
 //! else. It starts from what `policy` granted; there is no default.
 
 use super::budget::{Lease, Limiter, Meter};
-use crate::namespaces::{entities::Entities, http::Http, log::Log, loops::Loops};
+use crate::namespaces::Services;
 use crate::policy::Granted;
 
 /// What one call holds while it runs.
@@ -19,12 +19,6 @@ pub struct State {
     pub granted: Granted,
     /// Nothing may change.
     pub dry_run: bool,
-    /// The `entities` namespace.
-    pub entities: Entities,
-    /// The `http` namespace.
-    pub http: Http,
-    /// The `log` namespace.
-    pub log: Log,
-    /// The `loops` namespace.
-    pub loops: Loops,
+    /// The namespaces.
+    pub services: Services,
 }

@@ -13,7 +13,7 @@ use super::decide::ON_TIME;
 use super::define::is_for_agents;
 use super::definition::{Loop, Origin, Run, RunState, Task};
 use super::next::{Schedule, in_largest_unit};
-use crate::answer::{Answer, Content, Reply};
+use crate::answer::{Answer, Content, Reply, ToolAnswer};
 use crate::audit::{Record, RunEnd, Usage, id};
 use crate::call::{CallRequest, Failure};
 use crate::error::{Error, ErrorKind, Result};
@@ -216,16 +216,18 @@ fn request(run: &Run, of: &Loop, tool: ToolName, arguments: serde_json::Map<Stri
 pub(crate) fn run_end(id: String, answer: &Result<Answer>) -> RunEnd {
     match answer {
         Err(error) => RunEnd { id, error: Some(error.kind.code()), is_nothing: false, report: None },
-        Ok(answer) => {
+        Ok(Answer::Tool(answer)) => {
             let is_nothing =
                 answer.structured.as_ref().is_some_and(|value| value.get(NOTHING) == Some(&Value::Bool(true)));
             RunEnd { id, error: None, is_nothing, report: report(answer) }
         }
+        // Loops call tools alone.
+        Ok(_) => RunEnd { id, error: None, is_nothing: false, report: None },
     }
 }
 
 /// What an answer says in text: its structured part, or its texts.
-fn report(answer: &Answer) -> Option<String> {
+fn report(answer: &ToolAnswer) -> Option<String> {
     if let Some(value) = &answer.structured {
         return Some(value.to_string());
     }

@@ -168,7 +168,7 @@ fn read_namespace(text: &str) -> Result<NamespaceName> {
 }
 
 /// What a person decided about one digest must not be given to another one that came meanwhile.
-fn refuse_changed_pin(connection: &Connection, name: &CapabilityName, digest: &Digest) -> Result<()> {
+pub(super) fn refuse_changed_pin(connection: &Connection, name: &CapabilityName, digest: &Digest) -> Result<()> {
     match read_pin(connection, name)? {
         Some((_, pinned)) if pinned == *digest => Ok(()),
         _ => Err(Error::new(

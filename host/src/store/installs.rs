@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use semver::Version;
 
 use super::failure::damaged;
-use super::{Store, count, grants, presets, read_count, read_generation};
+use super::{Store, count, grants, presets, read_count, read_generation, withdrawn};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Approval, Grant, Restriction};
 use crate::registry::{Capability, CapabilityName, Digest, Withdrawn};
@@ -59,6 +59,7 @@ impl Store {
                 by_name.insert(name, install);
             }
             grants::read_into(connection, &mut by_name)?;
+            withdrawn::read_into(connection, &mut by_name)?;
             Ok(Installs { generation: read_generation(connection)?, by_name })
         })
     }

@@ -22,6 +22,7 @@ mod presets;
 mod process;
 mod runs;
 mod secrets;
+mod withdrawn;
 mod writer;
 
 use std::fs::File;

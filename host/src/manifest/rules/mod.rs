@@ -5,6 +5,8 @@
 //! in `component/`.
 
 mod access;
+mod addresses;
+mod documents;
 mod loops;
 mod names;
 mod offered;
@@ -15,6 +17,7 @@ mod tools;
 
 use std::collections::BTreeSet;
 
+pub use addresses::declares_document;
 pub(crate) use names::MAX_NAME;
 pub use names::{check_entity, check_name};
 pub use text::visible;
@@ -49,6 +52,7 @@ pub fn check(manifest: &Manifest) -> Vec<Problem> {
     offered::check(manifest, &mut problems);
     access::check(manifest, &mut problems);
     tools::check(manifest, &mut problems);
+    documents::check(manifest, &mut problems);
     loops::check(manifest, &mut problems);
     if let Some(limits) = &manifest.limits {
         check_limits(limits, &mut problems);

@@ -63,6 +63,29 @@ pub(super) fn tool(name: &str) -> Option<String> {
     RESERVED_TOOLS.contains(&name).then(|| format!("choose another name: `{name}` is reserved"))
 }
 
+/// What is wrong with the name of a prompt.
+pub(super) fn prompt(name: &str) -> Option<String> {
+    let fits = |character: char| matches!(character, 'a'..='z' | '0'..='9' | '_');
+    let is_good = name.starts_with(|first: char| first.is_ascii_lowercase()) && name.chars().all(fits);
+    (!is_good).then(|| "use lower-case letters a-z, digits and underscores, a letter first".to_owned())
+}
+
+/// What is wrong with the name of a prompt's argument.
+pub(super) fn argument(name: &str) -> Option<String> {
+    let fits = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    let is_good = name.len() <= MAX_NAME
+        && name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.chars().all(fits);
+    (!is_good).then(|| format!("use letters, digits and underscores, a letter first, at most {MAX_NAME}"))
+}
+
+/// What is wrong with the name of a resource or a resource template.
+pub(super) fn document(name: &str) -> Option<String> {
+    let fits = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '-' | '_');
+    let is_good = !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(fits);
+    (!is_good).then(|| format!("use letters, digits, `.`, `-` and `_`, at most {MAX_NAME}"))
+}
+
 /// What is wrong with the name of an entity.
 pub fn check_entity(name: &str) -> Option<String> {
     let fits = |character: char| matches!(character, 'a'..='z' | '0'..='9' | '_');

@@ -6,7 +6,7 @@
 use super::super::{Manifest, NamespaceName, Runtime};
 use super::Problems;
 
-const NAMESPACES: &[NamespaceName] = &[NamespaceName::Ask, NamespaceName::Sandbox];
+const NAMESPACES: &[NamespaceName] = &[NamespaceName::Sandbox];
 
 const RUNTIMES: &[Runtime] =
     &[Runtime::Codemode, Runtime::RenderTemplate, Runtime::Openapi, Runtime::Mcp, Runtime::Builtin];

@@ -75,7 +75,7 @@ fn decision(response: &Value, schema: Option<&String>) -> Option<ask::Decision> 
         (ElicitationAction::Accept, Some(schema)) => {
             let content = result.content.filter(Value::is_object)?;
             let schema = serde_json::from_str(schema).ok()?;
-            validate::fits(&schema, &content).then(|| ask::Decision::Accepted(content.to_string()))
+            validate::is_form(&schema, &content).then(|| ask::Decision::Accepted(content.to_string()))
         }
         (ElicitationAction::Accept, None) => Some(ask::Decision::Accepted("{}".to_owned())),
         (ElicitationAction::Decline, _) => Some(ask::Decision::Declined),

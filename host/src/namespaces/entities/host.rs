@@ -5,6 +5,7 @@ use wasmtime::component::Linker;
 
 use super::document::{Action, Change, Document, Made, Refusal};
 use super::wire;
+use crate::namespaces::Services;
 use crate::runtime::{State, charge, charge_many, entities};
 
 /// The interface of the contract.
@@ -25,7 +26,7 @@ pub(in crate::namespaces) fn link(linker: &mut Linker<State>) -> wasmtime::Resul
 
 fn get(mut store: Context<'_>, (entity, key): (String, String)) -> Answer<Option<entities::Document>> {
     charge(&mut store, entity.len() + key.len())?;
-    let State { entities, granted, .. } = store.data();
+    let State { services: Services { entities, .. }, granted, .. } = store.data();
     let found = entities.get(granted, &entity, &key);
     let size = found.as_ref().ok().and_then(Option::as_ref).map_or(0, Document::size);
     charge_many(&mut store, 0, size)?;
@@ -37,7 +38,7 @@ fn list(
     (entity, prefix, cursor, limit): (String, String, Option<String>, u32),
 ) -> Answer<entities::Page> {
     charge(&mut store, entity.len() + prefix.len() + cursor.as_ref().map_or(0, String::len))?;
-    let State { entities, granted, .. } = store.data();
+    let State { services: Services { entities, .. }, granted, .. } = store.data();
     let page = entities.list(granted, &entity, &prefix, cursor.as_deref(), limit);
     let size = page.as_ref().map_or(0, |page| page.documents.iter().map(Document::size).sum());
     charge_many(&mut store, 0, size)?;
@@ -70,7 +71,7 @@ fn transact(mut store: Context<'_>, (changes,): (Vec<entities::Change>,)) -> Ans
 }
 
 fn make(store: &mut Context<'_>, changes: Vec<Change>) -> wasmtime::Result<Result<Vec<Made>, Refusal>> {
-    let State { entities, granted, lease, .. } = store.data_mut();
+    let State { services: Services { entities, .. }, granted, lease, .. } = store.data_mut();
     Ok(entities.change(granted, lease, changes)?)
 }
 

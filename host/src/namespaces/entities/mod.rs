@@ -83,6 +83,12 @@ impl Entities {
         self.overlay.plan()
     }
 
+    /// Whether this call has changed a document.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        self.made > 0
+    }
+
     fn get(&self, granted: &Granted, entity: &str, key: &str) -> Result<Option<Document>, Refusal> {
         check_available(granted, entity)?;
         check_key(key)?;

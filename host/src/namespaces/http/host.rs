@@ -5,6 +5,7 @@ use wasmtime::component::Linker;
 
 use super::{Running, wire};
 use crate::egress::{Refusal, Sender};
+use crate::namespaces::Services;
 use crate::runtime::{State, Stop, charge, http};
 
 /// The interface of the contract.
@@ -25,7 +26,7 @@ fn send(
     request: http::Request,
 ) -> wasmtime::Result<Result<http::Response, http::Error>> {
     charge(&mut store, wire::size(&request))?;
-    let State { granted, lease, http, dry_run, .. } = store.data_mut();
+    let State { granted, lease, dry_run, services: Services { http, .. }, .. } = store.data_mut();
     let running = Running { granted, standings: &http.standings };
     let sender = Sender { granted: &running, secrets: &http.secrets, deadline: lease.deadline, dry_run: *dry_run };
     let sent = http.io.block_on(async {

@@ -5,6 +5,7 @@ use wasmtime::component::Linker;
 
 use super::{Refusal, wire};
 use crate::error::Error;
+use crate::namespaces::Services;
 use crate::runtime::{State, charge, charge_many, loops};
 
 /// The interface of the contract.
@@ -30,21 +31,21 @@ pub(in crate::namespaces) fn link(linker: &mut Linker<State>) -> wasmtime::Resul
 
 fn create(mut store: Context<'_>, (definition,): (loops::Definition,)) -> Answer<loops::LoopInfo> {
     charge_many(&mut store, CHANGE, wire::size(&definition))?;
-    let State { loops, granted, .. } = store.data_mut();
+    let State { services: Services { loops, .. }, granted, .. } = store.data_mut();
     let definition = wire::read_definition(&granted.capability().name, definition);
     answer(definition.map_err(Refusal::from).and_then(|definition| loops.create(definition)).map(wire::loop_info))
 }
 
 fn update(mut store: Context<'_>, (definition,): (loops::Definition,)) -> Answer<loops::LoopInfo> {
     charge_many(&mut store, CHANGE, wire::size(&definition))?;
-    let State { loops, granted, .. } = store.data_mut();
+    let State { services: Services { loops, .. }, granted, .. } = store.data_mut();
     let definition = wire::read_definition(&granted.capability().name, definition);
     answer(definition.map_err(Refusal::from).and_then(|definition| loops.update(definition)).map(wire::loop_info))
 }
 
 fn list(mut store: Context<'_>, (): ()) -> Answer<Vec<loops::LoopInfo>> {
     charge(&mut store, 0)?;
-    let listed = store.data().loops.list();
+    let listed = store.data().services.loops.list();
     let listed = listed.map(|loops| loops.into_iter().map(wire::loop_info).collect::<Vec<_>>());
     let size = listed.iter().flatten().map(|info| wire::size(&info.definition)).sum();
     charge_many(&mut store, 0, size)?;
@@ -53,23 +54,23 @@ fn list(mut store: Context<'_>, (): ()) -> Answer<Vec<loops::LoopInfo>> {
 
 fn pause(mut store: Context<'_>, (name, paused): (String, bool)) -> Answer<loops::LoopInfo> {
     charge_many(&mut store, CHANGE, name.len() as u64)?;
-    answer(store.data_mut().loops.pause(&name, paused).map(wire::loop_info))
+    answer(store.data_mut().services.loops.pause(&name, paused).map(wire::loop_info))
 }
 
 fn delete(mut store: Context<'_>, (name,): (String,)) -> Answer<()> {
     charge_many(&mut store, CHANGE, name.len() as u64)?;
-    answer(store.data_mut().loops.delete(&name))
+    answer(store.data_mut().services.loops.delete(&name))
 }
 
 fn run(mut store: Context<'_>, (name,): (String,)) -> Answer<String> {
     charge_many(&mut store, CHANGE, name.len() as u64)?;
-    answer(store.data_mut().loops.run(&name))
+    answer(store.data_mut().services.loops.run(&name))
 }
 
 fn diff_since_last_run(mut store: Context<'_>, (items,): (Vec<String>,)) -> Answer<loops::Difference> {
     let bytes: usize = items.iter().map(String::len).sum();
     charge_many(&mut store, CHANGE, bytes as u64)?;
-    let found = store.data().loops.diff_since_last_run(&items).map(wire::difference);
+    let found = store.data().services.loops.diff_since_last_run(&items).map(wire::difference);
     let size: usize =
         found.iter().flat_map(|found| found.added.iter().chain(&found.removed)).map(String::len).sum();
     charge_many(&mut store, 0, size as u64)?;

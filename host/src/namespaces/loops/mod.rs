@@ -58,6 +58,8 @@ pub struct Loops {
     /// The loop's run that the call is.
     run: Option<String>,
     overlay: Overlay,
+    /// This call has changed a loop, or started a run.
+    changed: bool,
 }
 
 /// Why nothing was done.
@@ -85,13 +87,19 @@ impl Loops {
         access: Access,
         run: Option<String>,
     ) -> Self {
-        Self { store, catalog, maker, access, run, overlay: Overlay::default() }
+        Self { store, catalog, maker, access, run, overlay: Overlay::default(), changed: false }
     }
 
     /// In a dry run: what was not done.
     #[must_use]
     pub fn plan(&self) -> &[LoopChange] {
         self.overlay.plan()
+    }
+
+    /// Whether this call has changed a loop, or started a run.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        self.changed
     }
 
     /// The maker's loops, by name.
@@ -136,7 +144,10 @@ impl Loops {
         };
         match self.access {
             Access::Read => return Err(Refusal::ReadOnly),
-            Access::Change => self.store.create_loop(made.clone(), Some(grant.max))?,
+            Access::Change => {
+                self.store.create_loop(made.clone(), Some(grant.max))?;
+                self.changed = true;
+            }
             Access::Plan => self.plan_create(&made, grant.max)?,
         }
         Ok(made)
@@ -172,6 +183,7 @@ impl Loops {
             Access::Change => {
                 let is_there = self.store.update_loop(&changed.id, changed.definition.clone(), timed)?;
                 expect(is_there, &changed.definition.name)?;
+                self.changed = true;
             }
             Access::Plan => self.overlay.put("update", &changed),
         }
@@ -200,6 +212,7 @@ impl Loops {
                     Some(next_at) => self.store.resume_loop(&changed.id, next_at)?,
                 };
                 expect(is_there, name)?;
+                self.changed = true;
             }
         }
         Ok(changed)
@@ -212,7 +225,11 @@ impl Loops {
         refuse_preset(&there)?;
         match self.access {
             Access::Read => Err(Refusal::ReadOnly),
-            Access::Change => Ok(expect(self.store.delete_loop(&there.id)?, name)?),
+            Access::Change => {
+                expect(self.store.delete_loop(&there.id)?, name)?;
+                self.changed = true;
+                Ok(())
+            }
             Access::Plan => {
                 self.overlay.remove(name);
                 Ok(())
@@ -237,7 +254,9 @@ impl Loops {
             Access::Change => {
                 let waits =
                     || Error::new(ErrorKind::LoopLimit, format!("a run of `{name}` waits to start already"));
-                Ok(self.store.queue_one_run(&there.id)?.ok_or_else(waits)?)
+                let run = self.store.queue_one_run(&there.id)?.ok_or_else(waits)?;
+                self.changed = true;
+                Ok(run)
             }
         }
     }
