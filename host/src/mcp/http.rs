@@ -156,7 +156,7 @@ impl Door {
             .route_service("/mcp/{publisher}/{slug}", mcp)
             .route_layer(from_fn(sessions::on_behalf))
             .route_layer(from_fn_with_state(self.body_bytes, body::limit))
-            .route_layer(from_fn_with_state(behind, surfaces::choose))
+            .route_layer(from_fn_with_state(behind, surfaces::choose::<B>))
             .route_layer(map_response(unbuffered))
             .route_layer(from_fn_with_state(self.auth, auth::check))
             .layer(from_fn_with_state(Arc::new(Rate::new(self.requests_per_second)), rate::limit))

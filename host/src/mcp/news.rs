@@ -3,6 +3,8 @@
 //! What is told comes redacted and bounded from behind `Host::call`. A client that does not read what it asked
 //! for loses it; the call goes on.
 
+#![expect(deprecated, reason = "clients speak it for years to come")]
+
 use std::time::Duration;
 
 use rmcp::RoleServer;

@@ -5,6 +5,8 @@
 //! answers never depend on which connection asks. Versions, headers and framing are the library's; whether a call
 //! may run is decided behind the host's door.
 
+#![expect(deprecated, reason = "clients log and subscribe in the ways of before for years to come")]
+
 mod documents;
 mod prompts;
 mod tools;

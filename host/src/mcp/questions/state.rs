@@ -67,8 +67,8 @@ pub(super) enum Pending {
 /// What counts as an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Kind {
-    /// A decision, with a value that fits this schema if it is yes.
-    Form(String),
+    /// A decision, with what was filled in if it is yes.
+    Form,
     /// A decision.
     Link,
     /// What a model said.
@@ -91,7 +91,7 @@ impl Kind {
     /// What counts as an answer to a question.
     pub(super) fn of(question: &Question) -> Self {
         match question {
-            Question::Form(form) => Self::Form(form.schema.clone()),
+            Question::Form(_) => Self::Form,
             Question::Link(_) => Self::Link,
             Question::Sample(_) => Self::Sample,
             Question::Roots => Self::Roots,
@@ -234,9 +234,8 @@ mod tests {
     }
 
     fn state() -> State {
-        let schema = json!({ "type": "object", "properties": { "x": { "type": "string" } }, "required": ["x"] });
         let mut state = State { rounds: 2, ..State::default() };
-        let pending = BTreeMap::from([("q".to_owned(), Kind::Form(schema.to_string()))]);
+        let pending = BTreeMap::from([("q".to_owned(), Kind::Form)]);
         state.pending = Pending::Answers(pending);
         state.take(&BTreeMap::from([("q".to_owned(), json!({ "action": "accept", "content": { "x": "y" } }))]));
         state.pending = Pending::Word("token".to_owned());

@@ -8,6 +8,7 @@ use crate::audit::{ChangeRecord, RequestRecord, Usage};
 use crate::call::{Failure, Plan};
 use crate::client::Wants;
 use crate::error::{Error, ErrorKind};
+use crate::namespaces::listing::Offer;
 
 /// The name that the question has on the wire.
 pub(super) const NAME: &str = "confirmation";
@@ -66,10 +67,14 @@ pub(super) fn refused(how: &str) -> Failure {
 
 /// What a call would do, for a person or an agent to read.
 pub(in crate::mcp) fn plan_text(plan: &Plan) -> String {
-    let Plan { requests, changes, loops } = plan;
+    let Plan { requests, changes, loops, listing } = plan;
     let mut parts: Vec<String> = requests.iter().map(request_text).collect();
     parts.extend(changes.iter().map(change_text));
     parts.extend(loops.iter().map(|change| format!("{} the loop `{}`", change.action, change.name)));
+    parts.extend(listing.iter().map(|Offer { item, offered }| {
+        let what = if *offered { "offer" } else { "withdraw" };
+        format!("{what} the {} `{}`", item.kind(), item.name())
+    }));
     if parts.is_empty() {
         return "As far as a trial run can tell, it would send and store nothing.".to_owned();
     }
