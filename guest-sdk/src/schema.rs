@@ -7,6 +7,7 @@
 mod render;
 mod types;
 
+pub(crate) use render::form;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use render::to_text;
 pub use render::{length, render};
@@ -100,6 +101,26 @@ impl Shape {
     #[must_use]
     pub const fn choice(names: &'static [&'static str]) -> Self {
         Self::of(Kind::Choice(names))
+    }
+
+    /// Whether a person can fill it in: an object of texts without a pattern, numbers, booleans and choices.
+    #[must_use]
+    pub const fn is_form(&self) -> bool {
+        let Kind::Object(fields) = self.kind else { return false };
+        let mut rest = fields;
+        while let [field, others @ ..] = rest {
+            let fits = match field.shape.kind {
+                Kind::Boolean | Kind::Integer | Kind::Number | Kind::Choice(_) => true,
+                Kind::String => field.shape.pattern.is_empty(),
+                Kind::Array(items) => matches!(items.kind, Kind::Choice(_)),
+                Kind::Any | Kind::Map(_) | Kind::Object(_) => false,
+            };
+            if !fits {
+                return false;
+            }
+            rest = others;
+        }
+        true
     }
 
     /// With this description.

@@ -1,8 +1,10 @@
 //! For `cargo test`, where there is no host: answers to requests are scripted, documents and loops are kept in
-//! memory, log lines are kept, and a capability can be called as the host would. All of it belongs to the thread,
-//! so tests do not meet.
+//! memory, a client answers what is asked, log lines, progress and changes of what is shown are kept, and a capability
+//! can be called as the host would. All of it belongs to the thread, so tests do not meet.
 
+pub(crate) mod client;
 pub(crate) mod entities;
+pub(crate) mod listing;
 pub(crate) mod loops;
 
 use std::cell::RefCell;
@@ -10,12 +12,18 @@ use std::cell::RefCell;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::completions::{Draft, Proposals, Subject};
 use crate::http::{Error, Request, Response};
 use crate::log::Level;
+use crate::prompts::{Argument, Prompt};
+use crate::resources::Document;
 use crate::schema;
 use crate::tools::{Capability, Context, Failure, Reply, ToolCall};
 
+pub use crate::bindings::remit::capability::ask::Question;
+pub use client::{Client, client, progress};
 pub use entities::entities;
+pub use listing::{Shown, shown};
 pub use loops::{loops, run};
 
 type Answer = Box<dyn FnMut(&Request) -> Result<Response, Error>>;
@@ -65,9 +73,37 @@ pub fn call_with<C: Capability>(tool: &str, input: &Value, context: Context) -> 
     let entry = listed.as_array().into_iter().flatten().find(|entry| entry["name"] == tool);
     let read_only = entry.is_some_and(|entry| entry["readOnly"] == true);
     let dry_run = context.dry_run;
-    let call = || C::call(ToolCall { tool: tool.to_owned(), input: input.to_string(), context });
-    let call = || entities::as_tool(read_only, call);
+    let call = || C::call(ToolCall { tool: tool.to_owned(), input: input.to_string(), context: context.clone() });
+    let call = || client::in_rounds(|| entities::as_tool(read_only, call));
     if dry_run { entities::rehearsed(call) } else { call() }
+}
+
+/// Reads the document at an address as the host does. Nothing can be changed meanwhile.
+pub fn read<C: Capability>(uri: &str) -> Result<Vec<Document>, Failure> {
+    client::in_rounds(|| entities::as_tool(true, || C::read(uri, &context())))
+}
+
+/// Makes a prompt as the host does. Nothing can be changed meanwhile.
+pub fn prompt<C: Capability>(name: &str, arguments: &[(&str, &str)]) -> Result<Prompt, Failure> {
+    let arguments = pairs(arguments);
+    client::in_rounds(|| entities::as_tool(true, || C::prompt(name, &arguments, &context())))
+}
+
+/// Completes what is being typed: the argument or variable that comes first, with what is known of the others.
+///
+/// # Panics
+///
+/// When there is no first one.
+pub fn complete<C: Capability>(subject: Subject, arguments: &[(&str, &str)]) -> Result<Proposals, Failure> {
+    let mut others = pairs(arguments);
+    assert!(!others.is_empty(), "say what is being typed");
+    let draft = Draft { subject, argument: others.remove(0), others };
+    entities::as_tool(true, || C::complete(&draft, &context()))
+}
+
+fn pairs(arguments: &[(&str, &str)]) -> Vec<Argument> {
+    let pair = |(name, value): &(&str, &str)| Argument { name: (*name).to_owned(), value: (*value).to_owned() };
+    arguments.iter().map(pair).collect()
 }
 
 /// The tools of a capability as `remit build` will find them.
@@ -81,7 +117,28 @@ pub fn tools<C: Capability>() -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
+/// Documents and prompts of a capability as `remit build` will find them: `resources`, `resourceTemplates`, `prompts`.
+///
+/// # Panics
+///
+/// Never: what the macros make is JSON.
+#[must_use]
+pub fn documents<C: Capability>() -> Value {
+    let list = |entries: &[&str]| -> Value {
+        let entries = entries
+            .iter()
+            .map(|entry| serde_json::from_str(entry).unwrap_or_else(|error| panic!("{error}: {entry}")));
+        Value::Array(entries.collect())
+    };
+    serde_json::json!({
+        "resources": list(C::RESOURCES),
+        "resourceTemplates": list(C::TEMPLATES),
+        "prompts": list(C::PROMPTS),
+    })
+}
+
 pub(crate) fn exchange(request: &Request) -> Result<Response, Error> {
+    client::changed_if(request.method != crate::http::Method::Get && request.method != crate::http::Method::Head);
     ANSWER.with_borrow_mut(|answer| match answer {
         Some(answer) => answer(request),
         None => panic!("no answer to {}: call `remit_sdk::testing::http(|request| …)` first", request.url),

@@ -6,20 +6,51 @@ use crate::bindings::exports::remit::capability::tools;
 pub use crate::bindings::exports::remit::capability::tools::{
     Content, Contents, Context, Embedded, Failure, Link, Media, Reply, ToolCall,
 };
+use crate::completions::{self, Draft, Proposals};
+use crate::prompts::{Argument, Prompt};
+use crate::resources::Document;
 use crate::schema::{Shape, Tool};
-use crate::{entities, http, loops};
+use crate::{__private, ask, entities, http, listing, loops};
 
-/// A set of tools. `#[remit_sdk::capability]` implements it for the `Capability` of its module.
+/// A set of tools, and of documents and prompts where there are any. `#[remit_sdk::capability]` implements it for
+/// the `Capability` of its module.
 pub trait Capability {
     /// The tools, as the manifest lists them.
     const TOOLS: &'static [Tool];
 
+    /// The documents, each as the manifest lists it: a JSON object.
+    const RESOURCES: &'static [&'static str] = &[];
+
+    /// The families of documents, likewise.
+    const TEMPLATES: &'static [&'static str] = &[];
+
+    /// The prompts, likewise.
+    const PROMPTS: &'static [&'static str] = &[];
+
     /// Runs one tool.
     fn call(call: ToolCall) -> Result<Reply, Failure>;
+
+    /// Reads the document at an address.
+    fn read(uri: &str, _context: &Context) -> Result<Vec<Document>, Failure> {
+        Err(__private::no_document(uri))
+    }
+
+    /// Makes a prompt.
+    fn prompt(name: &str, _arguments: &[Argument], _context: &Context) -> Result<Prompt, Failure> {
+        Err(__private::no_prompt(name))
+    }
+
+    /// Proposes values for what is being typed.
+    fn complete(_draft: &Draft, _context: &Context) -> Result<Proposals, Failure> {
+        Ok(completions::none())
+    }
 }
 
 impl<T: Capability> tools::Guest for T {
     fn call(call: ToolCall) -> Result<Reply, Failure> {
+        // Every guest exports this, so here is the one place that every module holds the section of.
+        #[cfg(target_arch = "wasm32")]
+        crate::bindings::tools_alone::__link_custom_section_describing_imports();
         T::call(call)
     }
 }
@@ -170,6 +201,21 @@ impl From<loops::Error> for Failure {
             loops::Error::InvalidSchedule(_) | loops::Error::InvalidDefinition(_) => {
                 Self::InvalidInput(error.to_string())
             }
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+impl From<ask::Error> for Failure {
+    fn from(error: ask::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<listing::Error> for Failure {
+    fn from(error: listing::Error) -> Self {
+        match error {
+            listing::Error::NotFound(_) => Self::NotFound(error.to_string()),
             other => Self::Failed(other.to_string()),
         }
     }

@@ -3,12 +3,14 @@
 #![expect(clippy::disallowed_methods, reason = "tests start the program, and some measure how long it takes")]
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "what goes wrong in a test ends it")]
 
+mod ask;
 mod asks;
 mod attacks;
 mod bad_input;
 mod budgets;
 mod cli;
 mod digest;
+mod documents;
 mod doctor;
 mod durability;
 mod entities;
@@ -16,6 +18,7 @@ mod github;
 mod http;
 mod httpbin;
 mod inbox;
+mod listing;
 mod loops;
 mod loops_agents;
 mod loops_deliver;
@@ -27,6 +30,7 @@ mod notes;
 mod oauth;
 mod path;
 mod processes;
+mod progress;
 mod python;
 mod rotation;
 mod sandbox;

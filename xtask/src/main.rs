@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `demo` | builds host and plugins, installs, grants, calls over MCP, shows what happened |
 //! | `test` | everything that CI runs |
-//! | `ci` | `test`, and the short form of `bench` |
+//! | `conformance` | the protocol's own suite, inspector and TypeScript clients against the real program |
+//! | `ci` | `test`, `conformance`, and the short form of `bench` |
 //! | `bench` | measures, one JSON line a figure |
 //! | `cases egress FILE`, `cases schedules FILE` | runs a file of cases through the host, names those that fail |
 //! | `fuzz [--minutes N]` | tries to get a request past the allow-list, for 10 minutes by default |
@@ -13,9 +14,11 @@
 
 mod bench;
 mod cases;
+mod conformance;
 mod demo;
 mod fuzz;
 mod mcp;
+mod node;
 mod proxy;
 mod shell;
 mod test;
@@ -30,13 +33,14 @@ fn main() -> ExitCode {
     let outcome = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["demo"] => demo::run(),
         ["test"] => test::run(),
-        ["ci"] => test::run().and_then(|()| bench::run(&["--quick"])),
+        ["conformance"] => conformance::run(),
+        ["ci"] => test::run().and_then(|()| conformance::run()).and_then(|()| bench::run(&["--quick"])),
         ["bench", rest @ ..] => bench::run(rest),
         ["cases", kind @ ("egress" | "schedules"), file] => return cases::run(kind, file).unwrap_or_else(fail),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["build"] => wasm::build().map(drop),
         ["generate"] => test::generate(),
-        _ => Err(Failed("usage: cargo xtask demo|test|ci|bench|cases|fuzz|build|generate".to_owned())),
+        _ => Err(Failed("usage: cargo xtask demo|test|conformance|ci|bench|cases|fuzz|build|generate".to_owned())),
     };
     outcome.map_or_else(fail, |()| ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! The macros of `remit-sdk`. `capability` turns a module of functions into tools, `data` turns types
+//! The macros of `remit-sdk`. `capability` turns a module of functions into tools, documents and prompts, `data` types
 //! into schemas. What the generated code calls is in the SDK: nothing is decided here that could be
 //! decided there.
 
@@ -6,6 +6,9 @@ mod capability;
 mod data;
 mod documentation;
 mod names;
+mod offered;
+mod prompt;
+mod resource;
 mod schema;
 mod tool;
 
@@ -13,7 +16,8 @@ use proc_macro::TokenStream;
 use proc_macro2::Span;
 use syn::parse_macro_input;
 
-/// Makes a module a capability: each function marked `#[tool]` is one of its tools.
+/// Makes a module a capability: each function marked `#[tool]` is one of its tools, and those marked `#[resource]` and
+/// `#[prompt]` are its documents and prompts.
 ///
 /// See the SDK's front page for what a tool looks like. `#[tool]` takes:
 ///
@@ -29,6 +33,22 @@ use syn::parse_macro_input;
 ///
 /// A parameter takes a doc comment and `#[schema(…)]`: `min`, `max`, `min_length`, `max_length`,
 /// `pattern`, `min_items`, `max_items`, and `default`, which makes it optional.
+///
+/// `#[resource(…)]` marks a function that makes a document for agents to read:
+///
+/// | attribute | meaning |
+/// |---|---|
+/// | `uri = "notes:all"` | the document at this address; the function takes nothing |
+/// | `template = "note:{id}"` | all documents with such an address; the variables are the function's parameters |
+/// | `name = "…"` | a short name; default: the function's |
+/// | `title = "…"` | a short name for people |
+/// | `mime_type = "…"` | what text or bytes of it are |
+///
+/// `#[prompt]`, or `#[prompt(title = "…")]`, marks a function that makes messages for people to pick. Its parameters
+/// are what they fill in, each with a doc comment.
+///
+/// Parameters of both are texts, or any type that can be parsed from one. `#[complete(function)]` on such a parameter
+/// names the function that proposes its values: it takes a `&completions::Draft`. All three can take a `Context`.
 #[proc_macro_attribute]
 pub fn capability(arguments: TokenStream, item: TokenStream) -> TokenStream {
     if !arguments.is_empty() {

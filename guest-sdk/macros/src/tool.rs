@@ -21,14 +21,6 @@ pub struct Tool {
     pub arm: TokenStream,
 }
 
-/// Takes the mark off a function. `None` when it has none.
-pub fn take_mark(function: &mut ItemFn) -> Option<Attribute> {
-    let is_mark =
-        |attribute: &Attribute| attribute.path().segments.last().is_some_and(|segment| segment.ident == "tool");
-    let at = function.attrs.iter().position(is_mark)?;
-    Some(function.attrs.remove(at))
-}
-
 /// Reads a marked function, and takes off its parameters what the compiler would not accept there.
 pub fn read(mark: &Attribute, function: &mut ItemFn) -> Result<Tool> {
     check_signature(function)?;
@@ -208,7 +200,8 @@ impl Parameter {
     }
 }
 
-fn is_context(value_type: &Type) -> bool {
+/// Whether a parameter is the call's context.
+pub fn is_context(value_type: &Type) -> bool {
     let value_type = match value_type {
         Type::Reference(reference) => &reference.elem,
         other => other,
@@ -216,19 +209,20 @@ fn is_context(value_type: &Type) -> bool {
     matches!(value_type, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Context"))
 }
 
-fn name(parameter: &PatType) -> Result<Ident> {
+/// The name of a parameter.
+pub fn name(parameter: &PatType) -> Result<Ident> {
     match &*parameter.pat {
         Pat::Ident(pattern) if pattern.by_ref.is_none() && pattern.subpat.is_none() => Ok(pattern.ident.clone()),
         other => Err(syn::Error::new(
             other.span(),
-            "a parameter of a tool needs a name, which becomes the property: write `place: Place` and take it apart inside",
+            "a parameter needs a name, which becomes the property: write `place: Place` and take it apart inside",
         )),
     }
 }
 
 /// The type that holds a property, and whether the function borrows it: `&str` is held as `String`,
 /// `&[T]` as `Vec<T>`.
-fn owned(value_type: &Type) -> Result<(Type, bool)> {
+pub fn owned(value_type: &Type) -> Result<(Type, bool)> {
     let Type::Reference(reference) = value_type else { return Ok((value_type.clone(), false)) };
     if let Some(word) = &reference.mutability {
         return Err(syn::Error::new(

@@ -25,6 +25,18 @@ pub(crate) fn to_text(tools: &[Tool]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// A form's schema: closed already, so that it says neither that nor what its type is about.
+pub(crate) fn form(shape: &Shape) -> String {
+    let write = |out| {
+        let mut writer = Writer { out, at: 0, first: true };
+        writer.form(shape);
+        writer.at
+    };
+    let mut bytes = vec![0; write(None)];
+    write(Some(&mut bytes));
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
 struct Writer<'a> {
     /// Where to write. `None` only counts.
     out: Option<&'a mut [u8]>,
@@ -117,7 +129,19 @@ impl Writer<'_> {
                 self.key("\"additionalProperties\"");
                 self.shape(values);
             }
-            Kind::Object(fields) => self.object(fields),
+            Kind::Object(fields) => {
+                self.fields(fields);
+                self.member("\"additionalProperties\"", "false");
+            }
+        }
+        self.close("}");
+    }
+
+    const fn form(&mut self, shape: &Shape) {
+        self.open("{");
+        self.member("\"type\"", type_name(shape.kind));
+        if let Kind::Object(fields) = shape.kind {
+            self.fields(fields);
         }
         self.close("}");
     }
@@ -134,7 +158,7 @@ impl Writer<'_> {
         self.close("]");
     }
 
-    const fn object(&mut self, fields: &[Field]) {
+    const fn fields(&mut self, fields: &[Field]) {
         self.key("\"properties\"");
         self.open("{");
         let mut required = false;
@@ -159,7 +183,6 @@ impl Writer<'_> {
             }
             self.close("]");
         }
-        self.member("\"additionalProperties\"", "false");
     }
 }
 

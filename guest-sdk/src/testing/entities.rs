@@ -51,10 +51,15 @@ pub(super) fn is_read_only() -> bool {
 
 /// Does this as a tool that only reads, or as one that changes.
 pub(super) fn as_tool<T>(read_only: bool, work: impl FnOnce() -> T) -> T {
-    let before = READ_ONLY.replace(read_only);
-    let result = work();
-    READ_ONLY.set(before);
-    result
+    /// Puts back what was there, also when a question ends the work.
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            READ_ONLY.set(self.0);
+        }
+    }
+    let _before = Before(READ_ONLY.replace(read_only));
+    work()
 }
 
 /// Does this and forgets what it changed.
@@ -135,6 +140,7 @@ pub(crate) fn transact(changes: &[Change]) -> Result<Vec<u64>, Error> {
             return Err(Error::ReadOnly);
         }
         changes.iter().try_for_each(|change| memory.check_expected(change))?;
+        super::client::changed_if(!changes.is_empty());
         Ok(changes.iter().map(|change| memory.make(change)).collect())
     })
 }

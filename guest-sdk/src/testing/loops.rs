@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::entities;
+use super::{client, entities};
 use crate::bindings::remit::capability::loops::{Definition, Difference, Error, LoopInfo, Status};
 
 /// Items that can be compared, and their bytes: the host's bounds.
@@ -135,7 +135,9 @@ fn change<T>(work: impl FnOnce(&mut Memory) -> Result<T, Error>) -> Result<T, Er
     if entities::is_read_only() {
         return Err(Error::ReadOnly);
     }
-    MEMORY.with_borrow_mut(work)
+    let changed = MEMORY.with_borrow_mut(work);
+    client::changed_if(changed.is_ok());
+    changed
 }
 
 fn not_found(name: &str) -> Error {

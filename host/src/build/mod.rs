@@ -19,7 +19,7 @@ pub use project::{MANIFEST_FILE, Project};
 pub use scaffold::scaffold;
 pub use toolchain::{Choice, Toolchain};
 
-use crate::component::{self, Report, TOOLS_SECTION};
+use crate::component::{self, Report};
 use crate::error::{Error, Result};
 
 /// How to build.
@@ -74,8 +74,7 @@ pub fn build_prebuilt(file: &Path, manifest: &Path, keep_names: bool) -> Result<
 
 /// Joins code and manifest, and checks what comes out.
 fn assemble(bytes: &[u8], manifest_text: &str, keep_names: bool) -> Result<(Vec<u8>, Report)> {
-    let source_tools = component::custom_sections(bytes, TOOLS_SECTION)?;
-    let manifest = merge::merge(manifest_text, &source_tools)?;
+    let manifest = merge::merge(manifest_text, bytes)?;
     // All rules are told before anything else is found wrong: the manifest is what authors write by hand.
     crate::manifest::verify(&manifest)?;
     let component = if component::is_component(bytes)? { bytes.to_vec() } else { component::encode(bytes)? };

@@ -81,6 +81,22 @@ pub(super) fn tools(manifest: &Manifest) -> String {
     format!("tools\n{listed}")
 }
 
+/// What agents can read and people can pick, beside tools; nothing when there is nothing.
+pub(super) fn documents(manifest: &Manifest) -> Option<String> {
+    let row = |name: &str, description: &str| vec![name.to_owned(), one_line(description)];
+    let resources = manifest.resources.iter().map(|resource| row(&resource.uri, &resource.description));
+    let templates =
+        manifest.resource_templates.iter().map(|template| row(&template.uri_template, &template.description));
+    let documents: Vec<_> = resources.chain(templates).collect();
+    let prompts: Vec<_> = manifest.prompts.iter().map(|prompt| row(&prompt.name, &prompt.description)).collect();
+    let parts: Vec<_> = [("documents", documents), ("prompts", prompts)]
+        .iter()
+        .filter(|(_, rows)| !rows.is_empty())
+        .map(|(title, rows)| format!("{title}\n{}", indented(rows)))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
 /// The loops that come with it: when, and what.
 pub(super) fn loops(manifest: &Manifest) -> Option<String> {
     let rows: Vec<_> = manifest

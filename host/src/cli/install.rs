@@ -138,6 +138,7 @@ fn offered(offer: &Offer) -> String {
     }
     parts.push(describe::asks(manifest, &mark));
     parts.push(describe::tools(manifest));
+    parts.extend(describe::documents(manifest));
     parts.extend(describe::loops(manifest));
     parts.extend(describe::prompt(manifest));
     parts.join("\n")

@@ -31,6 +31,7 @@ pub(super) fn text(file: &Path, report: &Report) -> String {
         describe::asks(manifest, &|_| String::new()),
         describe::tools(manifest),
     ];
+    parts.extend(describe::documents(manifest));
     parts.extend(describe::loops(manifest));
     parts.extend(describe::prompt(manifest));
     parts.join("\n")
@@ -50,6 +51,10 @@ pub(super) fn value(file: &Path, report: &Report) -> Value {
         "exports": report.exports,
         "namespaces": report.namespaces,
         "tools": manifest.tools.iter().map(|tool| &tool.name).collect::<Vec<_>>(),
+        "resources": manifest.resources.iter().map(|resource| &resource.uri).collect::<Vec<_>>(),
+        "resourceTemplates":
+            manifest.resource_templates.iter().map(|template| &template.uri_template).collect::<Vec<_>>(),
+        "prompts": manifest.prompts.iter().map(|prompt| &prompt.name).collect::<Vec<_>>(),
         "customSections": sections(&report.custom_sections),
         "warnings": report.warnings,
         "manifest": manifest,

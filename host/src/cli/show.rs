@@ -33,6 +33,8 @@ pub(super) fn run(args: ShowArgs, context: &Context) -> Result<()> {
     let mut value = describe::value(&entry);
     value["manifest"] = serde_json::to_value(&entry.capability.manifest)
         .map_err(|error| Error::new(ErrorKind::Internal, "a manifest is not JSON").detail(error))?;
+    value["withdrawn"] =
+        entry.withdrawn.iter().map(|item| json!({ "kind": item.kind(), "item": item.name() })).collect();
     value["missing"] = missing.iter().map(|missing| json!({ "what": missing.what, "fix": missing.fix })).collect();
     output.value(&value)
 }
@@ -68,6 +70,14 @@ fn shown(entry: &Entry, missing: &[Missing], now: i64) -> String {
         let _ = write!(text, "\nsecrets approved\n{}", describe::indented(&approvals));
     }
     let _ = write!(text, "\n{}", describe::tools(&capability.manifest));
+    if let Some(documents) = describe::documents(&capability.manifest) {
+        let _ = write!(text, "\n{documents}");
+    }
+    let withdrawn: Vec<_> =
+        entry.withdrawn.iter().map(|item| vec![item.kind().to_owned(), item.name().to_owned()]).collect();
+    if !withdrawn.is_empty() {
+        let _ = write!(text, "\nwithdrawn by itself for now\n{}", describe::indented(&withdrawn));
+    }
     if let Some(loops) = describe::loops(&capability.manifest) {
         let _ = write!(text, "\n{loops}");
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::describe::indented;
 use super::figures::{count, local_time, size, span, utc_time};
 use crate::audit::{ChangeRecord, RequestRecord, Usage};
-use crate::call::Plan;
+use crate::call::{Offer, Plan};
 use crate::namespaces::loops::LoopChange;
 
 /// What a call spent, for people.
@@ -114,13 +114,34 @@ pub(super) fn plan_text(plan: &Plan) -> Option<String> {
     if !plan.loops.is_empty() {
         parts.push(format!("not done\n{}", loops_text(&plan.loops)));
     }
+    if !plan.listing.is_empty() {
+        parts.push(format!("not shown or hidden\n{}", listing_text(&plan.listing)));
+    }
     (!parts.is_empty()).then(|| parts.join(""))
 }
 
 /// What a dry run did not do, for programs.
 pub(super) fn plan_value(plan: &Plan) -> Value {
     let changes = changes_value(&plan.changes);
-    json!({ "requests": requests_value(&plan.requests), "changes": changes, "loops": loops_value(&plan.loops) })
+    json!({
+        "requests": requests_value(&plan.requests), "changes": changes, "loops": loops_value(&plan.loops),
+        "listing": listing_value(&plan.listing),
+    })
+}
+
+fn listing_text(offers: &[Offer]) -> String {
+    let row = |Offer { item, offered }: &Offer| {
+        let action = if *offered { "offer" } else { "withdraw" };
+        vec![action.to_owned(), item.kind().to_owned(), item.name().to_owned()]
+    };
+    indented(&offers.iter().map(row).collect::<Vec<_>>())
+}
+
+fn listing_value(offers: &[Offer]) -> Value {
+    let value = |Offer { item, offered }: &Offer| {
+        json!({ "kind": item.kind(), "item": item.name(), "offered": offered })
+    };
+    Value::Array(offers.iter().map(value).collect())
 }
 
 fn loops_text(changes: &[LoopChange]) -> String {

@@ -14,8 +14,15 @@ use crate::manifest::{self, Manifest};
 /// Holds the manifest, as JSON, once, at the outermost level of a component.
 pub const MANIFEST_SECTION: &str = "remit:manifest";
 
-/// Holds the tools that the SDK derived, as JSON arrays, in the core module that the compiler made.
+/// Each holds what the SDK derived of one list of the manifest, as JSON arrays, in the core module that the compiler
+/// made.
 pub const TOOLS_SECTION: &str = "remit:tools";
+/// Likewise, `resources`.
+pub const RESOURCES_SECTION: &str = "remit:resources";
+/// Likewise, `resourceTemplates`.
+pub const TEMPLATES_SECTION: &str = "remit:resource-templates";
+/// Likewise, `prompts`.
+pub const PROMPTS_SECTION: &str = "remit:prompts";
 
 /// The id of custom sections, in core modules and components alike.
 pub(super) const CUSTOM: u8 = 0;

@@ -122,6 +122,45 @@ fn feeds_are_bounded() {
 }
 
 #[test]
+fn at_the_bound_a_person_chooses_which_to_leave() {
+    let web = Web::new();
+    let urls: Vec<&'static str> =
+        (0..21).map(|number| &*format!("https://feeds.example.com/{number}").leak()).collect();
+    for url in &urls {
+        web.shows(url, &["a"]);
+    }
+    urls[..20].iter().for_each(|url| watch(url));
+    let listed = || -> Vec<String> {
+        let feeds = call("list_feeds", &json!({})).expect("a list");
+        feeds["feeds"].as_array().expect("a list").iter().map(|feed| feed["url"].to_string()).collect()
+    };
+    let before = listed();
+    let _client = testing::client().declines("leave");
+    let refused = call("watch_feed", &json!({ "url": urls[20] }));
+    assert!(matches!(refused, Err(Failure::Failed(_))), "{refused:?}");
+    assert_eq!(listed(), before);
+
+    let client = testing::client().accepts("leave", &json!({ "feed": urls[3] }));
+    watch(urls[20]);
+    assert_eq!(client.asked().len(), 1);
+    let after = listed();
+    assert_eq!(after.len(), 20);
+    assert!(after.contains(&json!(urls[20]).to_string()) && !after.contains(&json!(urls[3]).to_string()));
+}
+
+#[test]
+fn a_digest_tells_how_far_it_is() {
+    let web = Web::new();
+    for url in [NEWS, BLOG] {
+        web.shows(url, &["a"]);
+        watch(url);
+    }
+    by_hand();
+    let told: Vec<_> = testing::progress().into_iter().map(|report| (report.done, report.total)).collect();
+    assert_eq!(told, [0.0, 1.0, 2.0].map(|done| (done, Some(2.0))));
+}
+
+#[test]
 fn callers_are_told_once() {
     let web = Web::new();
     assert_eq!(by_hand(), [""; 0], "nothing is watched");

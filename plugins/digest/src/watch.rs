@@ -7,9 +7,11 @@
 
 use std::collections::BTreeSet;
 
+use remit_sdk::ask::{self, Decision};
 use remit_sdk::entities::{self, Document, Entity, Expected, entity, transaction};
 use remit_sdk::serde::{Deserialize, Serialize};
-use remit_sdk::{Failure, http, log, loops};
+use remit_sdk::serde_json::json;
+use remit_sdk::{Failure, http, log, loops, progress};
 
 use crate::feed::{self, Feed, Item};
 
@@ -115,15 +117,37 @@ pub fn watch(url: &str) -> Result<Watched, Failure> {
     if let Some(there) = FEEDS.get(url)? {
         return Ok(watched(there.value.title, true));
     }
-    if all()?.len() >= MOST_FEEDS {
-        return Err(Failure::Failed(format!("{MOST_FEEDS} feeds are watched already: unwatch one first")));
-    }
+    let feeds = all()?;
+    let left = if feeds.len() < MOST_FEEDS { None } else { Some(one_to_leave(&feeds)?) };
     let feed = fetch(url).map_err(|why| Failure::Failed(format!("`{url}`: {why}")))?;
     // Its items are remembered when they are first told.
     let subscription = Subscription { title: feed.title, ..Subscription::default() };
-    match FEEDS.put(url, &subscription, Expected::Absent) {
+    let mut changes = transaction().put(&FEEDS, url, &subscription, Expected::Absent);
+    if let Some(left) = &left {
+        changes = changes.delete(&FEEDS, left, Expected::Any);
+    }
+    match changes.commit() {
         Ok(_) => Ok(watched(subscription.title, false)),
         Err(entities::Error::Conflict { .. }) => Ok(watched(subscription.title, true)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Asks the person which of the feeds to watch no more, and gives its address.
+fn one_to_leave(feeds: &[Document<Subscription>]) -> Result<String, Failure> {
+    let full = || Failure::Failed(format!("{MOST_FEEDS} feeds are watched already: unwatch one first"));
+    let choices = feeds.iter().map(|feed| json!({ "const": feed.key, "title": feed.value.title }));
+    let choices: Vec<_> = choices.collect();
+    let schema = json!({
+        "type": "object",
+        "properties": { "feed": { "type": "string", "title": "Feed", "oneOf": choices } },
+        "required": ["feed"],
+    });
+    let message = format!("{MOST_FEEDS} feeds are watched already. Which of them should be watched no more?");
+    match ask::form_with_schema("leave", &message, &schema) {
+        Ok(Decision::Accepted(filled)) => filled["feed"].as_str().map(str::to_owned).ok_or_else(full),
+        // Nobody is there who could choose, or nobody wants to.
+        Ok(Decision::Declined | Decision::Cancelled) | Err(ask::Error::NotAvailable(_)) => Err(full()),
         Err(error) => Err(error.into()),
     }
 }
@@ -143,7 +167,10 @@ pub fn list() -> Result<Feeds, Failure> {
 pub fn digest() -> Result<Digest, Failure> {
     let mut fetched = Vec::new();
     let (mut items, mut problems) = (Vec::new(), Vec::new());
-    for Document { key: url, value: mut subscription, .. } in all()? {
+    let feeds = all()?;
+    let total = feeds.len();
+    for (done, Document { key: url, value: mut subscription, .. }) in feeds.into_iter().enumerate() {
+        progress::message(done, total, &format!("reading {}", subscription.title));
         let feed = fetch(&url);
         match &feed {
             Ok(feed) => subscription.merge(feed),
@@ -155,6 +182,7 @@ pub fn digest() -> Result<Digest, Failure> {
         items.append(&mut subscription.items);
         fetched.push((url, feed));
     }
+    progress::report(total, total);
     let keys = items.iter().map(|item| &item.key).chain(problems.iter().map(|problem| &problem.url));
     let seen: Vec<Seen> = keys.map(|key| Seen { key: key.clone() }).collect();
 

@@ -1,16 +1,18 @@
 //! The notes capability: what each tool takes and gives. How notes and their index of tags are kept together is in
-//! `store.rs`, how they are searched in `search.rs`.
+//! `store.rs`, how they are searched in `search.rs`, how they are read as documents in `documents.rs`.
 
+mod documents;
 mod search;
 mod store;
 #[cfg(test)]
 mod tests;
 
-/// The tools.
+/// Tools, documents and a prompt.
 #[remit_sdk::capability]
 pub mod notes {
     use remit_sdk::{Context, Failure};
 
+    use crate::documents::{self, ids, tags};
     use crate::search::{self, Found};
     use crate::store::{self, Deleted, Note, Page, Saved};
 
@@ -127,5 +129,27 @@ pub mod notes {
         tag: &str,
     ) -> Result<Saved, Failure> {
         store::remove_tag(id, tag)
+    }
+
+    /// All notes by title, each with its address.
+    #[resource(uri = "notes:all", title = "All notes", mime_type = "text/markdown")]
+    pub fn all_notes() -> Result<String, Failure> {
+        documents::all()
+    }
+
+    /// A note: its title, its text and its tags.
+    #[resource(template = "note:{id}", title = "A note", mime_type = "text/markdown")]
+    pub fn note(#[complete(ids)] id: &str) -> Result<String, Failure> {
+        documents::note(id)
+    }
+
+    /// Sums up the notes with a tag.
+    #[prompt(title = "Sum up notes")]
+    pub fn sum_up(
+        /// The tag.
+        #[complete(tags)]
+        tag: &str,
+    ) -> Result<String, Failure> {
+        documents::sum_up(tag)
     }
 }

@@ -7,6 +7,8 @@ use remit_sdk::Failure;
 use remit_sdk::entities::{self, Document, Entity, Expected, Transaction, entity, transaction};
 use remit_sdk::serde::{Deserialize, Serialize};
 
+use crate::documents;
+
 /// Notes by id.
 pub const NOTES: Entity<Stored> = entity("notes");
 
@@ -147,7 +149,10 @@ pub fn delete(id: &str, version: Option<u64>) -> Result<Deleted, Failure> {
             changes = changes.delete(&TAGS, &index_key(tag, id), Expected::Any);
         }
         match changes.commit() {
-            Ok(_) => return Ok(Deleted { deleted: true }),
+            Ok(_) => {
+                documents::tell(id);
+                return Ok(Deleted { deleted: true });
+            }
             // The next look tells what is there now.
             Err(entities::Error::Conflict { .. }) => {}
             Err(error) => return Err(error.into()),
@@ -216,6 +221,7 @@ fn save(id: &str, before: Option<&Stored>, after: &Stored, expected: Expected) -
         changes = changes.delete(&TAGS, &index_key(tag, id), Expected::Any);
     }
     let versions = changes.commit()?;
+    documents::tell(id);
     Ok(versions.first().copied().unwrap_or_default())
 }
 

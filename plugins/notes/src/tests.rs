@@ -1,8 +1,10 @@
 //! The tools over documents in memory.
 
+use remit_sdk::completions::Subject;
 use remit_sdk::entities::{Entity, Expected, entity};
 use remit_sdk::serde_json::{self, Value, json};
-use remit_sdk::{Context, Failure, testing};
+use remit_sdk::testing::Shown;
+use remit_sdk::{Content, Contents, Context, Failure, testing};
 
 use crate::notes::Capability as Notes;
 
@@ -225,6 +227,72 @@ fn a_dry_run_keeps_nothing() {
     assert!(testing::call_with::<Notes>("add_note", &input, context).is_ok());
     assert_eq!(titles(&call("list_notes", &json!({})).expect("a list")), [""; 0]);
     assert_eq!(index(), [""; 0]);
+}
+
+fn document(uri: &str) -> Result<String, Failure> {
+    let mut documents = testing::read::<Notes>(uri)?;
+    let document = documents.remove(0);
+    assert_eq!((document.uri.as_str(), document.mime_type.as_deref()), (uri, Some("text/markdown")));
+    let Contents::Text(text) = document.contents else { panic!("text") };
+    Ok(text)
+}
+
+#[test]
+fn notes_are_documents() {
+    empty();
+    add("1", "Milk", "two litres", &["shopping", "food"]);
+    add("a b/ö", "Bread", "rye", &[]);
+    assert_eq!(document("note:1"), Ok("# Milk\n\ntwo litres\n\nTags: food, shopping\n".to_owned()));
+    assert_eq!(document("note:a%20b%2F%C3%B6"), Ok("# Bread\n\nrye\n".to_owned()));
+    let all = "# Notes\n\n- [Milk](note:1)\n- [Bread](note:a%20b%2F%C3%B6)\n";
+    assert_eq!(document("notes:all"), Ok(all.to_owned()));
+    assert!(matches!(document("note:2"), Err(Failure::NotFound(_))));
+}
+
+#[test]
+fn changes_are_told_to_those_who_listen() {
+    empty();
+    let told = || -> Vec<Shown> { testing::shown() };
+    let of = |uri: &str| vec![Shown::Updated(uri.to_owned()), Shown::Updated("notes:all".to_owned())];
+    let version = add("a b", "Milk", "", &[]);
+    assert_eq!(told(), of("note:a%20b"));
+    let same = json!({ "id": "a b", "version": version, "title": "Milk" });
+    call("update_note", &same).expect("nothing to do");
+    call("get_note", &json!({ "id": "a b" })).expect("it is there");
+    assert_eq!(told(), []);
+    call("add_tag", &json!({ "id": "a b", "tag": "food" })).expect("tagged");
+    assert_eq!(told(), of("note:a%20b"));
+    call("delete_note", &json!({ "id": "a b" })).expect("deleted");
+    assert_eq!(told(), of("note:a%20b"));
+    call("delete_note", &json!({ "id": "a b" })).expect("nothing to do");
+    assert_eq!(told(), []);
+}
+
+#[test]
+fn the_notes_of_a_tag_can_be_summed_up() {
+    empty();
+    add("1", "Milk", "two litres", &["food"]);
+    add("2", "Train", "at six", &["travel"]);
+    let prompt = testing::prompt::<Notes>("sum_up", &[("tag", "food")]).expect("a prompt");
+    let Content::Text(text) = &prompt.messages[0].content else { panic!("text") };
+    assert!(text.contains("# Milk\n\ntwo litres") && !text.contains("Train"), "{text}");
+    for tag in ["foo", "a b"] {
+        assert!(testing::prompt::<Notes>("sum_up", &[("tag", tag)]).is_err(), "{tag}");
+    }
+}
+
+#[test]
+fn ids_and_tags_are_proposed() {
+    empty();
+    add("10", "Milk", "", &["food", "to-do"]);
+    add("11", "Train", "", &["travel"]);
+    add("2", "Bread", "", &["food"]);
+    let proposed = |subject, name: &str, value: &str| {
+        testing::complete::<Notes>(subject, &[(name, value)]).expect("proposals").values
+    };
+    assert_eq!(proposed(Subject::Template("note:{id}".to_owned()), "id", "1"), ["10", "11"]);
+    assert_eq!(proposed(Subject::Prompt("sum_up".to_owned()), "tag", "t"), ["to-do", "travel"]);
+    assert_eq!(proposed(Subject::Prompt("sum_up".to_owned()), "tag", ""), ["food", "to-do", "travel"]);
 }
 
 #[test]

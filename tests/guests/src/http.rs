@@ -2,6 +2,10 @@
 
 use super::Guest;
 
+/// The one function of the namespace.
+const SEND: &str = r#"(import "remit:capability/http@0.1.0" "send" (func $send
+  (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32)))"#;
+
 impl Guest {
     /// Sends a request whose method is this number of the contract's list, whether or not there is one.
     #[must_use]
@@ -14,10 +18,19 @@ impl Guest {
             url.len()
         ))
         .with(&format!("(data (i32.const 2048) {url:?})"));
-        guest.imports.push_str(
-            r#"(import "remit:capability/http@0.1.0" "send" (func $send
-                 (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32)))"#,
-        );
+        guest.imports.push_str(SEND);
         guest
+    }
+
+    /// Adds `$post`, which sends an empty `POST` there.
+    #[must_use]
+    pub fn with_post(mut self, url: &str) -> Self {
+        self.imports.push_str(SEND);
+        self.with(&format!(
+            "(data (i32.const 2048) {url:?})
+             (func $post (call $send (i32.const 2) (i32.const 2048) (i32.const {}) (i32.const 0) (i32.const 0)
+               (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 768)))",
+            url.len()
+        ))
     }
 }

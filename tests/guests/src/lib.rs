@@ -5,9 +5,14 @@
 
 #![expect(clippy::expect_used, reason = "a guest that does not build is a broken test")]
 
+mod ask;
+mod documents;
 mod http;
 
 use std::path::Path;
+
+pub use ask::Asked;
+use documents::Documents;
 
 use serde_json::{Value, json};
 use wasm_encoder::{Encode, Section};
@@ -64,6 +69,7 @@ pub struct Guest {
     call: String,
     pages: u32,
     imports: String,
+    documents: Option<Documents>,
 }
 
 impl Guest {
@@ -72,13 +78,20 @@ impl Guest {
     /// `$run`, `$run_len`, `$has_locale`, `$locale`, `$locale_len`, and `$i`, `$j` to use.
     #[must_use]
     pub fn calling(call: &str) -> Self {
-        Self { items: String::new(), call: call.to_owned(), pages: 1, imports: String::new() }
+        Self { items: String::new(), call: call.to_owned(), pages: 1, imports: String::new(), documents: None }
     }
 
     /// Adds items to the module.
     #[must_use]
     pub fn with(mut self, items: &str) -> Self {
         self.items.push_str(items);
+        self
+    }
+
+    /// Adds an import to the module.
+    #[must_use]
+    fn importing_line(mut self, import: &str) -> Self {
+        self.imports.push_str(import);
         self
     }
 
@@ -243,11 +256,12 @@ impl Guest {
                 (param $dry i32) (param $run i32) (param $run_len i32)
                 (param $has_locale i32) (param $locale i32) (param $locale_len i32)
                 (result i32) (local $i i32) (local $j i32)
-                {call}))"#,
+                {call}) {documents})"#,
             imports = self.imports,
             answer = ANSWER.replace("{PAGES}", &self.pages.to_string()),
             items = self.items,
             call = self.call,
+            documents = self.documents.as_ref().map(Documents::text).unwrap_or_default(),
         )
     }
 
@@ -256,9 +270,10 @@ impl Guest {
     pub fn module(&self) -> Vec<u8> {
         let mut module = wat::parse_str(self.text()).expect("the text is a module");
         let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit");
+        let world = if self.documents.is_some() { "capability-with-documents" } else { "capability" };
         let mut resolve = Resolve::default();
         let (package, _) = resolve.push_dir(&wit).expect("the contract parses");
-        let world = resolve.select_world(&[package], Some("capability")).expect("the contract has a world");
+        let world = resolve.select_world(&[package], Some(world)).expect("the contract has a world");
         embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).expect("metadata");
         module
     }
@@ -342,7 +357,7 @@ pub fn manifest(slug: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::Guest;
+    use super::{Asked, Guest};
 
     #[test]
     fn every_guest_is_a_component() {
@@ -364,6 +379,11 @@ mod tests {
             Guest::reads_fresh_memory_then_fills_it(),
             Guest::logs(3, "hello"),
             Guest::sends(0, "https://api.example.com/"),
+            Guest::asks(&[("q".to_owned(), Asked::Sample("hello".to_owned(), 10)), ("r".to_owned(), Asked::Roots)]),
+            Guest::offers(&[(0, "run", false)]),
+            Guest::updates("note:1", 2),
+            Guest::reports(3, "step"),
+            Guest::done().with_put().with_documents(),
         ];
         for guest in guests {
             assert!(guest.component().starts_with(b"\0asm\x0d\0\x01\0"), "{}", guest.text());

@@ -17,7 +17,10 @@ use crate::runtime::{State, charge};
 /// The interface of the contract.
 pub(super) const INTERFACE: &str = "remit:capability/progress@0.1.0";
 
-/// The time between two reports that are told: nobody reads faster than ten a second.
+/// Reports of a call that are told at once: a call of a few steps is told in full, however fast it is.
+const BURST: u32 = 10;
+
+/// The time between two reports that are told after those: nobody reads faster than ten a second.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Characters of a message: one line of a screen or two.
@@ -30,6 +33,8 @@ pub struct Progress {
     /// The last `done`, told or not.
     done: Option<f64>,
     told_at: Option<Instant>,
+    /// How many were told.
+    told: u32,
     /// The newest report, while it is not told.
     held: Option<News>,
 }
@@ -58,13 +63,13 @@ impl Progress {
 
     fn report(&mut self, report: News, now: Instant) {
         let Some(news) = &self.news else { return };
-        if self.told_at.is_some_and(|told| now.duration_since(told) < PAUSE) {
+        if self.told >= BURST && self.told_at.is_some_and(|told| now.duration_since(told) < PAUSE) {
             self.held = Some(report);
             return;
         }
         // A channel that is full has a listener that is slow: the report waits for the next one, or for the end.
         match news.try_send(report) {
-            Ok(()) => (self.held, self.told_at) = (None, Some(now)),
+            Ok(()) => (self.held, self.told_at, self.told) = (None, Some(now), self.told.saturating_add(1)),
             Err(mpsc::error::TrySendError::Full(report)) => self.held = Some(report),
             Err(mpsc::error::TrySendError::Closed(_)) => self.news = None,
         }
@@ -124,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_becomes_ten_a_second_and_its_end() {
+    fn a_flood_becomes_ten_and_ten_a_second_and_its_end() {
         let (sender, mut receiver) = mpsc::channel(1_000);
         let mut progress = Progress::new(Some(sender));
         let begun = clock::monotonic();
@@ -132,7 +137,9 @@ mod tests {
             progress.report(news(step.into()), begun + Duration::from_millis(step.into()));
         }
         let told = drain(&mut receiver);
-        assert_eq!(told, (0..10).map(|tenth| news(f64::from(tenth) * 100.0)).collect::<Vec<_>>());
+        let at_once = (0..10).map(f64::from);
+        let paused = (1..10).map(|tenth| f64::from(tenth).mul_add(100.0, 9.0));
+        assert_eq!(told, at_once.chain(paused).map(news).collect::<Vec<_>>());
         assert_eq!(progress.into_last().map(|(_, last)| last), Some(news(999.0)), "the last one is not lost");
     }
 
