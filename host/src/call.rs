@@ -192,6 +192,11 @@ impl Host {
         self.rooms.updates.subscribe()
     }
 
+    /// A key of this home's for what a door hands out sealed and takes back. It opens nothing else.
+    pub(crate) fn request_key(&self) -> Result<[u8; 32]> {
+        self.rooms.store.key_for(b"remit/request-state/1")
+    }
+
     /// What is installed and granted now; read fresh, cheap when nothing changed.
     pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
         self.rooms.catalog.current()

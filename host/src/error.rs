@@ -67,6 +67,7 @@ kinds! {
     UnknownPrompt "call/unknown-prompt" Caller 1 "The capability declares no prompt of this name, or has withdrawn it."
     InvalidInput "call/invalid-input" Caller 1 "The arguments do not fit the tool's input schema, or the tool refused them."
     InvalidOutput "call/invalid-output" Capability 1 "The tool's answer is too large or does not fit its output schema."
+    AnswerTooLarge "call/answer-too-large" Caller 1 "The tool's structured answer is too large to show at once; it is kept as a document."
     NotAllowed "call/not-allowed" Operator 1 "The caller, or the capability, lacks a grant for this."
     Cancelled "call/cancelled" Caller 1 "The caller cancelled the call."
     InputRequired "call/input-required" Caller 1 "The call asks a question; call again with the answer."

@@ -12,19 +12,21 @@ use super::token::{self, Origin};
 use super::{Context, on_threads, principal};
 use crate::call::Host;
 use crate::config::Config;
-use crate::error::{Error, Result};
-use crate::mcp::{self, Auth, HttpOptions, Token};
+use crate::error::{Error, ErrorKind, Result};
+use crate::mcp::{self, Auth, HttpOptions, Surface, Token};
 use crate::policy::{HTTP, Identity, STDIO};
+use crate::registry::CapabilityName;
 
 /// Serve agents over MCP
 ///
 /// On stdin and stdout, or over HTTP. Clients of the HTTP door send a token; it is made on first use and
-/// kept in the data directory.
+/// kept in the data directory. Over HTTP each capability is at `/mcp/<publisher>/<slug>` too, alone.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   remit serve                                  for a client that starts this program
   remit serve --principal laptop               for one with roles and permissions of its own
+  remit serve --only acme/notes                that capability alone, under its own names
   remit serve --http 127.0.0.1:7070
   remit serve --http 127.0.0.1:7070 --no-token
   remit serve --http 0.0.0.0:7070 --token-file /run/secrets/remit-token")]
@@ -32,6 +34,9 @@ pub(super) struct ServeArgs {
     /// Serve over HTTP at this address, or at this port of 127.0.0.1
     #[arg(long, value_name = "ADDRESS", value_parser = read_address)]
     http: Option<SocketAddr>,
+    /// Serve this capability alone, under its own names
+    #[arg(long, value_name = "PUBLISHER/SLUG", conflicts_with = "http")]
+    only: Option<CapabilityName>,
     /// The file that holds the token
     #[arg(long, value_name = "FILE", requires = "http", conflicts_with = "no_token")]
     token_file: Option<PathBuf>,
@@ -74,7 +79,10 @@ async fn serve(
     caller: Identity,
     output: Output,
 ) -> Result<()> {
-    let Some(address) = args.http else { return mcp::serve_stdio(host, caller).await };
+    let Some(address) = args.http else {
+        let surface = surface(args, &host)?;
+        return mcp::serve_stdio(host, surface, caller).await;
+    };
     let auth = authentication(args, home, output)?;
     let shutdown = CancellationToken::new();
     stop_on_signal(shutdown.clone())?;
@@ -87,6 +95,16 @@ async fn serve(
     let sessions_per_principal = config.principals.sessions;
     let options = HttpOptions { address, auth, config: config.serve, sessions_per_principal, ready, shutdown };
     tokio::join!(mcp::serve_http(host, options), announce).0
+}
+
+/// What is shown on stdin and stdout.
+fn surface(args: &ServeArgs, host: &Host) -> Result<Surface> {
+    let Some(name) = &args.only else { return Ok(Surface::Joint) };
+    if host.snapshot()?.entries.contains_key(name) {
+        return Ok(Surface::One(name.clone()));
+    }
+    let error = Error::new(ErrorKind::RegistryNotFound, format!("`{name}` is not installed"));
+    Err(error.hint("remit list shows what is installed"))
 }
 
 fn authentication(args: &ServeArgs, home: &Path, output: Output) -> Result<Auth> {

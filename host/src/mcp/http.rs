@@ -1,7 +1,8 @@
-//! The HTTP door: Streamable HTTP at `/mcp`, and nothing else.
+//! The HTTP door: Streamable HTTP at `/mcp` for everything, at `/mcp/<publisher>/<slug>` for one capability, and
+//! nothing else.
 //!
-//! A request passes the rate (429), the token (401), the body (413), then the library's own checks of `Host`
-//! and `Origin` (403), media types and versions, and the sessions (404, 503). Connections are bounded in
+//! A request passes the rate (429), the token (401), the surface (404), the body (413, 400), then the library's own
+//! checks of `Host` and `Origin` (403), media types and versions, and the sessions (404, 503). Connections are bounded in
 //! number and in the time that they may take to say what they want. TLS is a proxy's work.
 
 mod auth;
@@ -9,6 +10,7 @@ mod body;
 mod names;
 mod rate;
 mod sessions;
+mod surfaces;
 mod watch;
 
 use std::net::{IpAddr, SocketAddr};
@@ -18,12 +20,13 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::http::{HeaderName, HeaderValue};
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
+use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rmcp::ServerHandler;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, oneshot};
@@ -35,6 +38,7 @@ use self::auth::Known;
 pub use self::auth::{Auth, Token};
 use self::rate::Rate;
 use self::sessions::Sessions;
+use self::surfaces::Behind;
 use super::server::{CallerOf, Server};
 use crate::call::Host;
 use crate::config::ServeConfig;
@@ -90,7 +94,7 @@ pub async fn serve_http(host: Host, options: HttpOptions) -> Result<()> {
     let stored = host.clone();
     let known = Known { auth, stored: Arc::new(move |token| stored.whose(token)) };
     let door = Door::check(address, known, &config, sessions_per_principal)?.telling(host.telemetry().clone());
-    let server = Server::new(host, CallerOf::Request, subscriptions.clone());
+    let server = Server::new(host, CallerOf::Request, subscriptions.clone())?;
     let calls = server.calls().clone();
     let router = door.router(server, sessions.clone());
 
@@ -153,7 +157,7 @@ impl Door {
     }
 
     /// The whole way of a request. Generic, because tests put a handler of their own behind it.
-    fn router<S: ServerHandler + Clone>(self, server: S, stop: CancellationToken) -> Router {
+    fn router<B: Behind>(self, behind: B, stop: CancellationToken) -> Router {
         let config = StreamableHttpServerConfig::default()
             .with_allowed_hosts(self.hosts)
             .with_allowed_origins(self.origins)
@@ -162,15 +166,26 @@ impl Door {
             .with_cancellation_token(stop);
         let sessions = Arc::new(Sessions::new(self.sessions, self.sessions_per_principal));
         self.telemetry.level("remit.sessions", "Sessions of legacy clients over HTTP.", sessions.taken());
-        let mcp = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
+        let handlers = behind.clone();
+        // The library makes a handler while it handles the request that it is for.
+        let mcp = StreamableHttpService::new(move || Ok(handlers.at(sessions::surface())), sessions, config);
         // The last layer is the first that a request meets. Other paths, `/.well-known/` among them, are 404.
         Router::new()
-            .route_service("/mcp", mcp)
+            .route_service("/mcp", mcp.clone())
+            .route_service("/mcp/{publisher}/{slug}", mcp)
             .route_layer(from_fn(sessions::on_behalf))
             .route_layer(from_fn_with_state(self.body_bytes, body::limit))
+            .route_layer(from_fn_with_state(behind, surfaces::choose::<B>))
+            .route_layer(map_response(unbuffered))
             .route_layer(from_fn_with_state(self.known, auth::check))
             .layer(from_fn_with_state(Arc::new(Rate::new(self.requests_per_second)), rate::limit))
     }
+}
+
+/// A proxy that collects an answer before it passes it on would hold back progress and news.
+async fn unbuffered(mut response: Response) -> Response {
+    response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
 }
 
 fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Error {

@@ -4,16 +4,15 @@
 //! modern clients do on the subscription that they hold open, legacy ones on their session.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::RoleServer;
-use rmcp::model::{Resource, ResourceContents, ResourceTemplate, ResourceUpdatedNotificationParam};
-use rmcp::service::Peer;
+use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
+use super::listeners::Listeners;
 use crate::builtin::run_value;
 use crate::call::Host;
 use crate::error::Result;
@@ -27,33 +26,21 @@ const JSON: &str = "application/json";
 /// How often it is looked whether something changed. A run that waits for an agent does not wait for seconds.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// How long one legacy client may take to take the message. A client that does not read loses it.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 /// Changed addresses that one subscription may lag behind; beyond it, it hears of the inbox as a whole.
 const LAG: usize = 1_024;
-
-/// Addresses that one legacy session may subscribe to. The inbox itself is one.
-const SUBSCRIBED: usize = 100;
 
 /// The inbox of one door.
 pub(super) struct Inbox {
     host: Host,
     changed: broadcast::Sender<String>,
-    legacy: Mutex<Vec<Legacy>>,
-}
-
-/// A legacy client and what it listens to.
-struct Legacy {
-    peer: Peer<RoleServer>,
-    uris: BTreeSet<String>,
+    legacy: Listeners,
 }
 
 impl Inbox {
     /// Watches until `stop` is cancelled.
     pub(super) fn watch(host: Host, stop: CancellationToken) -> Arc<Self> {
         let (changed, _) = broadcast::channel(LAG);
-        let this = Arc::new(Self { host, changed, legacy: Mutex::default() });
+        let this = Arc::new(Self { host, changed, legacy: Listeners::default() });
         tokio::spawn(Arc::clone(&this).run(stop));
         this
     }
@@ -96,7 +83,7 @@ impl Inbox {
 
     /// Whether an address can be listened to: one of the inbox, whether there is such a run now or not.
     pub(super) fn is_address(uri: &str) -> bool {
-        uri == INBOX || uri.strip_prefix(INBOX).is_some_and(|rest| rest.starts_with('/') && rest.len() <= 64)
+        uri == INBOX || uri.strip_prefix(INBOX).and_then(|rest| rest.strip_prefix('/')).is_some_and(is_run)
     }
 
     /// Changed addresses from now on.
@@ -104,30 +91,9 @@ impl Inbox {
         self.changed.subscribe()
     }
 
-    /// Tells a legacy client of changes at an address for as long as its session lasts. Gives whether it may
-    /// listen to one more.
-    pub(super) fn add_legacy(&self, peer: Peer<RoleServer>, uri: String) -> bool {
-        let mut legacy = self.legacy();
-        let position = legacy.iter().position(|known| is_same(&known.peer, &peer));
-        let position = position.unwrap_or_else(|| {
-            legacy.push(Legacy { peer, uris: BTreeSet::new() });
-            legacy.len() - 1
-        });
-        let known = &mut legacy[position];
-        if known.uris.len() >= SUBSCRIBED && !known.uris.contains(&uri) {
-            return false;
-        }
-        known.uris.insert(uri);
-        true
-    }
-
-    /// Stops that.
-    pub(super) fn remove_legacy(&self, peer: &Peer<RoleServer>, uri: &str) {
-        let mut legacy = self.legacy();
-        for known in legacy.iter_mut().filter(|known| is_same(&known.peer, peer)) {
-            known.uris.remove(uri);
-        }
-        legacy.retain(|known| !known.uris.is_empty());
+    /// The legacy clients that listen to it.
+    pub(super) fn legacy(&self) -> &Listeners {
+        &self.legacy
     }
 
     /// The runs by their ids; nothing when there is no inbox.
@@ -143,13 +109,6 @@ impl Inbox {
         }))
     }
 
-    /// Those that still listen.
-    fn legacy(&self) -> std::sync::MutexGuard<'_, Vec<Legacy>> {
-        let mut legacy = self.legacy.lock().unwrap_or_else(PoisonError::into_inner);
-        legacy.retain(|known| !known.peer.is_transport_closed());
-        legacy
-    }
-
     async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut beat = tokio::time::interval(LOOK);
         let mut seen: Option<BTreeMap<String, Value>> = None;
@@ -158,7 +117,7 @@ impl Inbox {
                 () = stop.cancelled() => return,
                 _ = beat.tick() => {}
             }
-            if self.changed.receiver_count() == 0 && self.legacy().is_empty() {
+            if self.changed.receiver_count() == 0 && self.legacy.is_empty() {
                 seen = None;
                 continue;
             }
@@ -180,19 +139,7 @@ impl Inbox {
         for uri in uris {
             // Nobody may listen any more.
             let _ = self.changed.send(uri.clone());
-        }
-        for known in self.legacy().iter() {
-            for uri in uris.iter().filter(|uri| known.uris.contains(*uri)) {
-                let (peer, news) = (known.peer.clone(), ResourceUpdatedNotificationParam::new(uri.clone()));
-                tokio::spawn(async move {
-                    if !matches!(
-                        tokio::time::timeout(PATIENCE, peer.notify_resource_updated(news)).await,
-                        Ok(Ok(()))
-                    ) {
-                        tracing::debug!("a legacy client did not take the news of the inbox");
-                    }
-                });
-            }
+            self.legacy.tell(Some(uri));
         }
     }
 }
@@ -208,19 +155,17 @@ fn changed(before: &BTreeMap<String, Value>, now: &BTreeMap<String, Value>) -> V
     uris
 }
 
+/// Whether this could be the id of a run.
+fn is_run(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
 fn address(run: &str) -> String {
     format!("{INBOX}/{run}")
 }
 
 fn resource(uri: String, name: &str, description: &str) -> Resource {
     Resource::new(uri, name).with_description(description).with_mime_type(JSON)
-}
-
-fn is_same(one: &Peer<RoleServer>, other: &Peer<RoleServer>) -> bool {
-    match (one.peer_info(), other.peer_info()) {
-        (Some(one), Some(other)) => Arc::ptr_eq(&one, &other),
-        _ => false,
-    }
 }
 
 #[cfg(test)]
@@ -254,6 +199,8 @@ mod tests {
         for (uri, expected) in [
             ("remit://inbox", true),
             ("remit://inbox/01ke", true),
+            ("remit://inbox/acme/note:1", false),
+            ("remit://inbox/", false),
             ("remit://inboxes", false),
             ("remit://inbox?x", false),
             ("file:///etc/passwd", false),

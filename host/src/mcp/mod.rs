@@ -6,13 +6,20 @@
 //!
 //! | file | what it decides |
 //! |---|---|
+//! | `surface` | what one endpoint shows, under which names and addresses |
 //! | `names` | the wire name of a tool |
 //! | `text` | which characters of a publisher's text reach an agent |
-//! | `tools` | which tools are listed, and how |
+//! | `tools`, `shelf` | which tools, documents and prompts are listed, and how |
 //! | `arguments` | which arguments are the host's |
 //! | `plan` | how what a dry run did not do looks |
+//! | `pages` | how a list comes in pages |
+//! | `instructions` | what an agent is told before its first call |
 //! | `reply` | how an answer or a failure looks |
-//! | `changes` | who is told that the list changed, and when |
+//! | `large`, `results` | what becomes of an answer that is too large to show at once |
+//! | `news` | what a client hears while its call runs |
+//! | `questions/` | how the person or the model at the other end is asked |
+//! | `inbox` | the runs that wait for an agent, as documents |
+//! | `changes`, `listeners` | who is told that a list or a document changed, and when |
 //! | `server` | which request does what |
 //! | `stdio`, `http` | how bytes come in |
 
@@ -20,14 +27,24 @@ mod arguments;
 mod changes;
 mod http;
 mod inbox;
+mod instructions;
+mod large;
+mod listeners;
 mod names;
+mod news;
+mod pages;
 mod parent;
 mod plan;
+mod questions;
 mod reply;
+mod results;
 mod server;
+mod shelf;
 mod stdio;
+mod surface;
 mod text;
 mod tools;
 
 pub use http::{Auth, HttpOptions, Token, serve_http};
 pub use stdio::serve_stdio;
+pub use surface::Surface;

@@ -86,14 +86,19 @@ pub(super) fn of_dry_run(mut result: CallToolResult, plan: &Plan, promises_struc
     result
 }
 
-/// What an agent reads of a call that waits for the word of a person.
-pub(super) fn unconfirmed_text(unconfirmed: &Unconfirmed) -> String {
-    let Unconfirmed { plan, token, expires_at } = unconfirmed;
-    let plan = if plan.is_empty() {
+/// What a trial came to, for whoever is to agree to the call.
+pub(super) fn said(plan: &Plan) -> String {
+    if plan.is_empty() {
         "Tried out, it came to nothing that it would change; it may all the same.".to_owned()
     } else {
         format!("It would:\n{}", text(plan))
-    };
+    }
+}
+
+/// What an agent reads of a call that waits for the word of a person.
+pub(super) fn unconfirmed_text(unconfirmed: &Unconfirmed) -> String {
+    let Unconfirmed { plan, token, expires_at } = unconfirmed;
+    let plan = said(plan);
     format!(
         "{plan}\n\nShow this to the person. If they agree, call again with the same arguments and \
          `confirmation_token`: `{token}` (once, until {})",

@@ -1,8 +1,8 @@
 //! How an answer or a failure looks on the wire.
 //!
 //! An agent gets the code and one plain sentence of a failure, for a wrong input the schema to repair it by, and
-//! where a person can help, a sentence with the approval id to hand to that person. It never gets the hint or the detail: those tell a person how to widen a grant. What is put here was
-//! checked and redacted by whoever made it.
+//! where a person can help, a sentence with the approval id to hand to that person. It never gets the hint or the
+//! detail: those tell a person how to widen a grant. What is put here was checked and redacted by whoever made it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,11 +16,11 @@ use crate::call::{Content, Contents, Failure, Reply};
 use crate::client::Wants;
 use crate::error::ErrorKind;
 
-/// A tool's answer.
-pub(super) fn success(reply: Reply) -> CallToolResult {
+/// A tool's answer. `address` gives the address that a document of the capability has for the client.
+pub(super) fn success(reply: Reply, address: &impl Fn(String) -> String) -> CallToolResult {
     // What a dry run planned is added by `plan.rs`.
     let Reply { call_id, structured, content, asked, usage, .. } = reply;
-    let mut blocks: Vec<ContentBlock> = content.into_iter().map(block).collect();
+    let mut blocks: Vec<ContentBlock> = content.into_iter().map(|content| block(content, address)).collect();
     if let Some(structured) = &structured {
         // Some clients show their model only the structure, others only the text: both get the same.
         let text = structured.to_string();
@@ -58,23 +58,31 @@ pub(super) fn failure(failure: &Failure) -> CallToolResult {
     result
 }
 
-fn block(content: Content) -> ContentBlock {
+/// A piece of content.
+pub(super) fn block(content: Content, address: &impl Fn(String) -> String) -> ContentBlock {
     match content {
         Content::Text(text) => ContentBlock::text(text),
         Content::Image(bytes, mime_type) => ContentBlock::image(STANDARD.encode(bytes), mime_type),
         Content::Audio(bytes, mime_type) => ContentBlock::audio(STANDARD.encode(bytes), mime_type),
-        Content::Resource { uri, mime_type, contents } => ContentBlock::resource(match contents {
-            Contents::Text(text) => ResourceContents::TextResourceContents { uri, mime_type, text, meta: None },
-            Contents::Blob(bytes) => {
-                let blob = STANDARD.encode(bytes);
-                ResourceContents::BlobResourceContents { uri, mime_type, blob, meta: None }
-            }
-        }),
+        Content::Resource { uri, mime_type, contents } => {
+            ContentBlock::resource(document(address(uri), mime_type, contents))
+        }
         Content::Link { uri, name, description, mime_type } => {
-            let mut link = Resource::new(uri, name);
+            let mut link = Resource::new(address(uri), name);
             link.description = description;
             link.mime_type = mime_type;
             ContentBlock::resource_link(link)
+        }
+    }
+}
+
+/// A document.
+pub(super) fn document(uri: String, mime_type: Option<String>, contents: Contents) -> ResourceContents {
+    match contents {
+        Contents::Text(text) => ResourceContents::TextResourceContents { uri, mime_type, text, meta: None },
+        Contents::Blob(bytes) => {
+            let blob = STANDARD.encode(bytes);
+            ResourceContents::BlobResourceContents { uri, mime_type, blob, meta: None }
         }
     }
 }
@@ -129,7 +137,7 @@ mod tests {
     }
 
     fn answer(structured: Option<Value>, content: Vec<Content>) -> Value {
-        serde_json::to_value(success(reply(structured, content, Vec::new()))).unwrap()
+        serde_json::to_value(success(reply(structured, content, Vec::new()), &|uri| uri)).unwrap()
     }
 
     fn failed(error: Error, input_schema: Option<Value>) -> Value {
@@ -276,7 +284,7 @@ mod tests {
             assert_eq!(result["content"][0]["text"], json!(text));
             assert_eq!(result["_meta"]["remit/approvalId"], id);
             assert!(!result.to_string().contains("remit approve"), "{result}");
-            let result = serde_json::to_value(success(reply(None, Vec::new(), asked))).unwrap();
+            let result = serde_json::to_value(success(reply(None, Vec::new(), asked), &|uri| uri)).unwrap();
             assert_eq!((&result["content"], &result["_meta"]["remit/approvalId"]), (&json!([]), &id));
         }
     }

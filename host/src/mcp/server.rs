@@ -1,48 +1,84 @@
 //! Which request does what.
 //!
-//! One handler serves every session and both eras: it holds the agents' door and what is derived from it,
-//! and nothing of a session, so answers never depend on which connection asks. Versions, headers and
-//! framing are the library's; whether a call may run is decided behind `Host::call`.
+//! One handler serves every session and both eras on one surface: it holds the agents' door and what is derived
+//! from it. Of a session it holds the level of log lines that a legacy client asked for, and nothing else, so
+//! answers never depend on which connection asks. Versions, headers and framing are the library's; whether a call
+//! may run is decided behind the host's door.
 
+#![expect(deprecated, reason = "clients log and subscribe in the ways of before for years to come")]
+
+mod documents;
+mod prompts;
+mod tools;
+
+use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
 use axum::http::request::Parts;
 use rmcp::model::{
-    CallToolRequestMethod, CallToolRequestParams, CallToolResponse, ConstString, CustomRequest, CustomResult,
-    DiscoverResult, ErrorCode, Extensions, Implementation, InitializeRequestParams, InitializeResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestMethod,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig,
-    SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
+    CompleteResult, ConstString, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestMethod,
+    GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult,
+    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    LoggingLevel, PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestMethod, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::arguments::{self, ForHost};
+use super::Surface;
 use super::changes::Changes;
 use super::inbox::Inbox;
-use super::tools::{InvalidCursor, Lists, ToolList};
-use super::{parent, plan, reply};
-use crate::call::{CallRequest, Failure, Host};
+use super::news::Listener;
+use super::parent;
+use super::questions::{Asker, Binding, Brought, Seal};
+use super::results::Results;
+use super::shelf::{Shelf, Shelves};
+use super::text::clean_line;
+use super::tools::{Lists, ToolList};
+use crate::call::{Host, Visit};
 use crate::client::Client;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, Result};
+use crate::manifest;
 use crate::policy::Identity;
-use crate::telemetry::Parent;
+use crate::registry::{CapabilityName, Entry};
 
-/// The handler. Cheap to clone; all clones of one door share its state.
+/// Characters of a title: more is no title.
+const MAX_TITLE: usize = 120;
+
+/// The handler of one session, or of one request, on one surface. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Server {
+    shared: Arc<Shared>,
+    surface: Surface,
+    view: Arc<View>,
+    /// What a legacy client asked for with `logging/setLevel`.
+    level: Arc<Mutex<Option<LoggingLevel>>>,
+}
+
+/// What all surfaces of a door share.
+struct Shared {
     host: Host,
     caller: CallerOf,
-    lists: Arc<Lists>,
-    changes: Arc<Changes>,
     inbox: Arc<Inbox>,
+    results: Results,
+    seal: Seal,
     calls: TaskTracker,
+    stop: CancellationToken,
+    views: Mutex<HashMap<Surface, Arc<View>>>,
+}
+
+/// What is derived from the home for one surface.
+struct View {
+    lists: Arc<Lists>,
+    shelves: Arc<Shelves>,
+    changes: Arc<Changes>,
 }
 
 /// How the door says who makes a request.
@@ -55,85 +91,135 @@ pub(super) enum CallerOf {
 }
 
 impl Server {
-    /// The handler of one door. `stop` ends subscriptions.
-    pub(super) fn new(host: Host, caller: CallerOf, stop: CancellationToken) -> Self {
-        let lists = Arc::new(Lists::new(host.clone()));
+    /// The handler of a door that shows everything. `stop` ends subscriptions.
+    pub(super) fn new(host: Host, caller: CallerOf, stop: CancellationToken) -> Result<Self> {
         let inbox = Inbox::watch(host.clone(), stop.clone());
-        let changes = Changes::watch(Arc::clone(&lists), host.changes(), stop);
-        Self { host, caller, lists, changes, inbox, calls: TaskTracker::new() }
+        let seal = Seal::new(&host.request_key()?)?;
+        let (results, calls, views) = (Results::default(), TaskTracker::new(), Mutex::default());
+        let shared = Arc::new(Shared { host, caller, inbox, results, seal, calls, stop, views });
+        Ok(Self::of(shared, Surface::Joint))
+    }
+
+    /// A handler of the same door for another session, on this surface.
+    pub(super) fn at(&self, surface: Surface) -> Self {
+        Self::of(Arc::clone(&self.shared), surface)
+    }
+
+    fn of(shared: Arc<Shared>, surface: Surface) -> Self {
+        let view = shared.view(&surface);
+        Self { shared, surface, view, level: Arc::default() }
+    }
+
+    /// Whether there is something behind a surface: one of a capability that is not installed is not there.
+    pub(super) fn is_there(&self, surface: &Surface) -> bool {
+        match surface {
+            Surface::Joint => true,
+            Surface::One(name) => self.shared.host.snapshot().is_ok_and(|now| now.entries.contains_key(name)),
+        }
     }
 
     /// The calls that run now.
     pub(super) fn calls(&self) -> &TaskTracker {
-        &self.calls
-    }
-
-    /// The inbox; without one its methods are not there.
-    fn inbox<M: ConstString>(&self) -> Result<&Inbox, ErrorData> {
-        if self.inbox.is_there() { Ok(&self.inbox) } else { Err(ErrorData::method_not_found::<M>()) }
-    }
-
-    fn list(&self) -> Result<Arc<ToolList>, ErrorData> {
-        self.lists.current().map_err(|error| internal(&error))
+        &self.shared.calls
     }
 
     /// Who makes a request. Without an answer it is refused: nobody is anybody by default.
-    fn caller(&self, extensions: &Extensions) -> Result<Identity, ErrorData> {
-        match &self.caller {
+    fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Identity, ErrorData> {
+        match &self.shared.caller {
             CallerOf::Door(identity) => Ok(identity.clone()),
             CallerOf::Request => {
-                let parts = extensions.get::<Parts>();
+                let parts = context.extensions.get::<Parts>();
                 let identity = parts.and_then(|parts| parts.extensions.get::<Identity>());
                 identity.cloned().ok_or_else(|| internal(&Error::internal("a request came in without a caller")))
             }
         }
     }
 
-    async fn call(
+    /// The inbox, where it is shown and there.
+    fn inbox(&self) -> Option<&Inbox> {
+        let is_shown = self.surface.shows(&crate::scheduler::official());
+        Some(&*self.shared.inbox).filter(|inbox| is_shown && inbox.is_there())
+    }
+
+    fn list(&self) -> Result<Arc<ToolList>, ErrorData> {
+        self.view.lists.current().map_err(|error| internal(&error))
+    }
+
+    fn shelf(&self) -> Result<Arc<Shelf>, ErrorData> {
+        self.view.shelves.current().map_err(|error| internal(&error))
+    }
+
+    /// A capability that is installed now, and on this surface.
+    fn entry(&self, name: &CapabilityName) -> Result<Option<Arc<Entry>>, ErrorData> {
+        let snapshot = self.shared.host.snapshot().map_err(|error| internal(&error))?;
+        Ok(snapshot.entries.get(name).filter(|_| self.surface.shows(name)).cloned())
+    }
+
+    /// The client of a request, as it can be asked.
+    fn asker(
         &self,
-        caller: Identity,
-        request: CallToolRequestParams,
-        parent: Option<Parent>,
-        cancel: CancellationToken,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let unknown = ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None);
-        let list = self.list()?;
-        let Some((tool, wire)) = list.find(&request.name).zip(list.wire(&request.name)) else {
-            return Err(unknown);
-        };
-        let mut arguments = request.arguments.unwrap_or_default();
-        let is_read_only = wire.annotations.as_ref().is_some_and(|says| says.read_only_hint == Some(true));
-        let for_host = match arguments::take(&mut arguments, is_read_only) {
-            Ok(for_host) => for_host,
-            Err(error) => return Ok(CallToolResponse::Complete(reply::failure(&Failure::unrecorded(error)))),
-        };
-        let ForHost { dry_run, confirmation } = for_host;
-        let client = Client { parent, ..Client::default() };
-        let plain = CallRequest::new(caller, tool.clone(), arguments);
-        let call = CallRequest { client, dry_run, confirmation, ..plain };
-        let _running = self.calls.token();
-        let result = match self.host.call(call, cancel).await {
-            Ok(reply) if dry_run => {
-                let planned = reply.plan.clone();
-                plan::of_dry_run(reply::success(reply), &planned, wire.output_schema.is_some())
+        context: &RequestContext<RoleServer>,
+        caller: &Identity,
+        brought: Brought,
+        method: &str,
+        entry: &Entry,
+        target: &str,
+        arguments: &JsonObject,
+    ) -> Asker<'_> {
+        let capability = (&entry.capability.name, &entry.capability.digest);
+        let binding = Binding::new(&caller.principal, &self.surface, method, capability, target, arguments);
+        let title = clean_line(&entry.capability.manifest.title, MAX_TITLE);
+        Asker::of(context, brought, &self.shared.seal, binding, title)
+    }
+
+    /// The client of a request, as it listens.
+    fn listener(&self, context: &RequestContext<RoleServer>, capability: &CapabilityName) -> Listener {
+        let level = *self.level.lock().unwrap_or_else(PoisonError::into_inner);
+        Listener::of(context, level, capability)
+    }
+
+    /// Gives documents that a capability declares the addresses that they have here.
+    fn address<'a>(&'a self, entry: &'a Entry) -> impl Fn(String) -> String + 'a {
+        |uri| {
+            if manifest::declares_document(&entry.capability.manifest, &uri) {
+                self.surface.address(&entry.capability.name, &uri)
+            } else {
+                uri
             }
-            Ok(reply) => reply::success(reply),
-            // Another process removed it after it was found in the list.
-            Err(failure) if failure.error.kind == ErrorKind::UnknownTool => return Err(unknown),
-            Err(failure) => reply::failure(&failure),
-        };
-        Ok(CallToolResponse::Complete(result))
+        }
+    }
+}
+
+impl Shared {
+    fn view(&self, surface: &Surface) -> Arc<View> {
+        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only names of installed capabilities come here, so there are as many as were installed at some time.
+        let view = views.entry(surface.clone()).or_insert_with(|| {
+            let lists = Arc::new(Lists::new(self.host.clone(), surface.clone()));
+            let shelves = Arc::new(Shelves::new(self.host.clone(), surface.clone()));
+            let (host, stop) = (self.host.clone(), self.stop.clone());
+            let changes = Changes::watch(host, surface.clone(), Arc::clone(&lists), Arc::clone(&shelves), stop);
+            Arc::new(View { lists, shelves, changes })
+        });
+        Arc::clone(view)
     }
 }
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        // The library asks for this several times a request, so it holds only what costs nothing.
-        let mut capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
-        if self.inbox.is_there() {
-            let inbox = ServerCapabilities::builder().enable_resources().enable_resources_subscribe().build();
-            capabilities.resources = inbox.resources;
-        }
+        // The library asks for this several times a request, so it holds only what costs nothing. It is the same
+        // whatever is installed: a legacy client hears it once, and an install may come later.
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .enable_resources_list_changed()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_completions()
+            .enable_logging()
+            .build();
         let implementation = Implementation::new("remit", env!("CARGO_PKG_VERSION")).with_title("Remit");
         ServerConfig::new(capabilities).with_server_info(implementation)
     }
@@ -145,7 +231,7 @@ impl ServerHandler for Server {
     ) -> Result<InitializeResult, ErrorData> {
         fenced(async {
             let answer = self.negotiate_initialize(&request)?;
-            let caller = self.caller(&context.extensions)?;
+            let caller = self.caller(&context)?;
             context.peer.set_peer_info(request);
             Ok(answer.with_instructions(self.list()?.instructions(&caller)))
         })
@@ -154,7 +240,7 @@ impl ServerHandler for Server {
 
     async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         fenced(async {
-            let caller = self.caller(&context.extensions)?;
+            let caller = self.caller(&context)?;
             let info = self.get_info().with_instructions(self.list()?.instructions(&caller));
             Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), info))
         })
@@ -166,17 +252,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        fenced(async {
-            let cursor = request.and_then(|request| request.cursor);
-            let caller = self.caller(&context.extensions)?;
-            let page = self.list()?.page(&caller, cursor.as_deref()).map_err(|InvalidCursor| {
-                ErrorData::invalid_params("the cursor is none that this server gave", None)
-            })?;
-            let mut result = ListToolsResult::with_all_items(page.tools);
-            result.next_cursor = page.next;
-            Ok(result)
-        })
-        .await
+        fenced(async { self.tools_page(&self.caller(&context)?, cursor(request).as_deref()) }).await
     }
 
     async fn call_tool(
@@ -184,68 +260,89 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let parent = parent::parent(&context);
-        fenced(async {
-            let caller = self.caller(&context.extensions)?;
-            self.call(caller, request, parent, context.ct).await
-        })
-        .await
+        fenced(self.call(request, context)).await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.lists.current().ok()?.wire(name).cloned()
+        self.view.lists.current().ok()?.wire(name).cloned()
     }
 
-    /// What the library cannot read as a request it knows: a method of its own, or a call whose parameters
-    /// have a wrong shape. The second is the caller's mistake in a method that is there.
+    /// What the library cannot read as a request it knows: a method of its own, or parameters of a wrong shape.
+    /// The second is the caller's mistake in a method that is there.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        if request.method == CallToolRequestMethod::VALUE {
-            let message = "`name` must be a string and `arguments`, if present, an object";
-            return Err(ErrorData::invalid_params(message, None));
-        }
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
+        let message = match request.method.as_str() {
+            CallToolRequestMethod::VALUE => "`name` must be a string and `arguments`, if present, an object",
+            GetPromptRequestMethod::VALUE => "`name` must be a string and `arguments`, if present, an object",
+            ReadResourceRequestMethod::VALUE => "`uri` must be a string",
+            CompleteRequestMethod::VALUE => "`ref` and `argument` must be objects as the protocol has them",
+            _ => return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)),
+        };
+        Err(ErrorData::invalid_params(message, None))
     }
 
     async fn list_resources(
         &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        fenced(async {
-            let inbox = self.inbox::<ListResourcesRequestMethod>()?;
-            Ok(ListResourcesResult::with_all_items(inbox.list().map_err(|error| internal(&error))?))
-        })
-        .await
+        fenced(async { self.resources_page(&self.caller(&context)?, cursor(request).as_deref()) }).await
     }
 
     async fn list_resource_templates(
         &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        fenced(async {
-            self.inbox::<ListResourceTemplatesRequestMethod>()?;
-            Ok(ListResourceTemplatesResult::with_all_items(Inbox::templates()))
-        })
-        .await
+        fenced(async { self.templates_page(&self.caller(&context)?, cursor(request).as_deref()) }).await
     }
 
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        fenced(async {
-            let inbox = self.inbox::<ReadResourceRequestMethod>()?;
-            let found = inbox.read(&request.uri).map_err(|error| internal(&error))?;
-            let found = found.ok_or_else(|| ErrorData::resource_not_found("there is no such resource", None))?;
-            Ok(ReadResourceResult::new(vec![found]).into())
-        })
-        .await
+        fenced(self.read(request, context)).await
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        fenced(async { self.prompts_page(&self.caller(&context)?, cursor(request).as_deref()) }).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        fenced(self.prompt(request, context)).await
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        fenced(self.propose(request, context)).await
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        // A modern request says its own level; there is no session to remember one for.
+        if context.meta.protocol_version().is_some() {
+            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
+        }
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(request.level);
+        Ok(())
     }
 
     async fn subscribe(
@@ -253,14 +350,7 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let inbox = self.inbox::<SubscribeRequestMethod>()?;
-        if !Inbox::is_address(&request.uri) {
-            return Err(ErrorData::resource_not_found("there is no such resource", None));
-        }
-        if inbox.add_legacy(context.peer, request.uri) {
-            return Ok(());
-        }
-        Err(ErrorData::invalid_params("too many subscriptions: listen to `remit://inbox` instead", None))
+        fenced(async { self.listen_to(request.uri, context.peer) }).await
     }
 
     async fn unsubscribe(
@@ -268,27 +358,41 @@ impl ServerHandler for Server {
         request: UnsubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.inbox.remove_legacy(&context.peer, &request.uri);
+        self.shared.inbox.legacy().remove(&context.peer, &request.uri);
+        self.view.changes.listeners().remove(&context.peer, &request.uri);
         Ok(())
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        let filter = SubscriptionFilter::builder().tools_list_changed();
-        if !self.inbox.is_there() {
-            return Some(filter.build());
-        }
-        let uris = requested.resource_subscriptions.iter().flatten().filter(|uri| Inbox::is_address(uri));
+        let filter =
+            SubscriptionFilter::builder().tools_list_changed().prompts_list_changed().resources_list_changed();
+        let uris = requested.resource_subscriptions.iter().flatten().filter(|uri| self.is_watchable(uri));
         Some(filter.resource_subscriptions(uris.cloned()).build())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.changes.serve(&context, &self.inbox).await;
+        self.view.changes.serve(&context, self.inbox()).await;
         Ok(())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.changes.add_legacy(context.peer);
+        self.view.changes.add_legacy(context.peer);
     }
+}
+
+fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
+    request.and_then(|request| request.cursor)
+}
+
+/// What is asked of a capability that is no tool, in the span of whoever asks.
+fn visit(
+    context: &RequestContext<RoleServer>,
+    caller: &Identity,
+    capability: &CapabilityName,
+    client: Client,
+) -> Visit {
+    let client = Client { parent: parent::parent(context), ..client };
+    Visit { caller: caller.clone(), capability: capability.clone(), client, locale: None }
 }
 
 fn internal(error: &Error) -> ErrorData {

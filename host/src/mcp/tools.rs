@@ -1,29 +1,25 @@
-//! Which tools are listed, and how: one immutable list per state of the home.
+//! Which tools are listed, and how: one immutable list per surface and state of the home, from which each caller
+//! sees its part.
 //!
-//! A list is made once for each generation of the snapshot and shared by all sessions; who asks sees the part of
-//! it that they may call, so listing costs a look at a counter, a question for each tool and the copy that goes on
-//! the wire. The check that counts is made at each call, behind `Host::call`; this one only keeps agents from
-//! trying in vain.
+//! A list is made once for each generation of the snapshot and shared by all sessions, so listing costs a look at a
+//! counter, a question to policy for each tool, and the copy that goes on the wire. The check that counts is made at
+//! each call, behind `Host::call`; this one only keeps agents from trying in vain.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rmcp::model::{Tool, ToolAnnotations};
 
-use super::arguments;
-use super::names::{Slugs, wire_name};
+use super::instructions::{About, instructions};
+use super::names::Slugs;
+use super::pages::{self, InvalidCursor, Page};
 use super::text::{clean_line, clean_text};
+use super::{Surface, arguments};
 use crate::call::Host;
 use crate::error::Result;
 use crate::manifest::{self, NamespaceName, Runtime};
-use crate::policy::{Caller, Directory, Identity, is_granted, is_published, needs_word};
+use crate::policy::{Caller, Directory, Identity, is_granted, is_published, is_shown, needs_word};
 use crate::registry::{Entry, Snapshot, ToolName};
-
-/// Tools of one page. Several clients never ask for a second page, so the first holds more than any client
-/// can use; a page stays well under the size of a message that clients take.
-const PAGE: usize = 1000;
 
 /// Characters of a description. Clients cut at 4,096; ours says that it was cut.
 const MAX_DESCRIPTION: usize = 4000;
@@ -31,28 +27,21 @@ const MAX_DESCRIPTION: usize = 4000;
 /// Characters of a title: more is no title.
 const MAX_TITLE: usize = 120;
 
-/// Characters of the instructions. Clients cut at 4,096.
-const MAX_INSTRUCTIONS: usize = 4000;
-
-/// What the instructions say before the titles.
-const GREETING: &str = "Tools of the capabilities installed in this Remit host. Each runs in a sandbox and reaches \
-only what a person granted it. A tool is named `<capability>__<tool>`. A refused call answers with a stable code \
-and a sentence: change the call if it says how, otherwise tell the person who runs this host; no tool here can \
-change a grant.";
-
-/// Before the cursor's position, so that a later form of it can be told apart.
-const CURSOR: &str = "after:";
-
-/// The lists of one home: the newest is kept.
+/// The lists of one surface: the newest is kept.
 pub(super) struct Lists {
     host: Host,
+    surface: Surface,
     newest: Mutex<Option<Arc<ToolList>>>,
 }
 
-/// All tools that agents may call, in the order of their names, and what says which agent which of them.
+/// All tools that some agent may call, in the order of their names.
 pub(super) struct ToolList {
     generation: u64,
+    surface: Surface,
     tools: Vec<Listed>,
+    /// What agents may hear of, in the order of names.
+    shown: Vec<Arc<Entry>>,
+    /// Who is who.
     directory: Arc<Directory>,
 }
 
@@ -64,22 +53,10 @@ struct Listed {
     position: usize,
 }
 
-/// A page of the list, and the cursor of the next one.
-pub(super) struct Page {
-    /// The tools, in order.
-    pub(super) tools: Vec<Tool>,
-    /// Where the next page begins, if there is one.
-    pub(super) next: Option<String>,
-}
-
-/// The cursor is none of ours.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct InvalidCursor;
-
 impl Lists {
-    /// The lists of what `host` has installed.
-    pub(super) fn new(host: Host) -> Self {
-        Self { host, newest: Mutex::new(None) }
+    /// The lists of what `host` has installed, as `surface` shows it.
+    pub(super) fn new(host: Host, surface: Surface) -> Self {
+        Self { host, surface, newest: Mutex::new(None) }
     }
 
     /// The list of this moment.
@@ -89,7 +66,7 @@ impl Lists {
         if let Some(list) = newest.as_ref().filter(|list| list.generation == snapshot.generation) {
             return Ok(Arc::clone(list));
         }
-        let list = Arc::new(ToolList::of(&snapshot));
+        let list = Arc::new(ToolList::of(&snapshot, &self.surface));
         *newest = Some(Arc::clone(&list));
         Ok(list)
     }
@@ -97,15 +74,19 @@ impl Lists {
 
 impl ToolList {
     /// The list for what is installed in `snapshot`.
-    pub(super) fn of(snapshot: &Snapshot) -> Self {
+    pub(super) fn of(snapshot: &Snapshot, surface: &Surface) -> Self {
         let slugs = Slugs::of(snapshot.entries.keys());
         let mut tools: BTreeMap<String, Option<Listed>> = BTreeMap::new();
-        for entry in snapshot.entries.values().filter(|entry| is_ready(entry)) {
+        let mut shown = Vec::new();
+        let here = snapshot.entries.values().filter(|entry| surface.shows(&entry.capability.name));
+        for entry in here.filter(|entry| is_ready(entry)) {
             let manifest = &entry.capability.manifest;
-            let published = |(_, tool): &(usize, &manifest::Tool)| is_published(tool, &entry.restrictions);
-            for (position, tool) in manifest.tools.iter().enumerate().filter(published) {
+            let offered = |(_, tool): &(usize, &manifest::Tool)| {
+                is_published(tool, &entry.restrictions) && !entry.withdrawn.tool(&tool.name)
+            };
+            for (position, tool) in manifest.tools.iter().enumerate().filter(offered) {
                 let name = ToolName { capability: entry.capability.name.clone(), tool: tool.name.clone() };
-                let Some(wire_name) = wire_name(&name, &slugs) else {
+                let Some(wire_name) = surface.name(&name, &slugs) else {
                     tracing::warn!(tool = %name, "not listed: its name is none that clients take");
                     continue;
                 };
@@ -119,15 +100,18 @@ impl ToolList {
                     .and_modify(|taken| *taken = None)
                     .or_insert_with(|| Some(Listed { wire, name, entry: Arc::clone(entry), position }));
             }
+            shown.push(Arc::clone(entry));
         }
         Self {
             generation: snapshot.generation,
+            surface: surface.clone(),
             tools: tools.into_values().flatten().collect(),
+            shown,
             directory: Arc::clone(&snapshot.directory),
         }
     }
 
-    /// The tool of this wire name, whoever may call it.
+    /// The tool of this wire name.
     pub(super) fn find(&self, wire_name: &str) -> Option<&ToolName> {
         self.position(wire_name).ok().map(|at| &self.tools[at].name)
     }
@@ -138,19 +122,24 @@ impl ToolList {
     }
 
     /// The page of what `identity` may call that a cursor names; without one, the first.
-    pub(super) fn page(&self, identity: &Identity, cursor: Option<&str>) -> Result<Page, InvalidCursor> {
-        self.page_of(identity, cursor, PAGE)
+    pub(super) fn page(&self, identity: &Identity, cursor: Option<&str>) -> Result<Page<Tool>, InvalidCursor> {
+        let caller = Caller::of(identity, &self.directory);
+        let seen: Vec<&Listed> = self.tools.iter().filter(|listed| listed.is_for(&caller)).collect();
+        pages::page(&seen, |listed| &listed.wire.name, |listed| listed.wire.clone(), cursor, pages::PAGE)
     }
 
-    /// What an agent is told before its first call: of what it may call.
+    /// What an agent is told before its first call: of what it may use.
     pub(super) fn instructions(&self, identity: &Identity) -> String {
         let caller = Caller::of(identity, &self.directory);
-        // By name, in which order they always were.
-        let seen =
-            self.tools.iter().filter(|listed| listed.is_for(&caller)).map(|listed| &listed.entry.capability);
-        let seen: BTreeMap<_, _> = seen.map(|capability| (&capability.name, &capability.manifest.title)).collect();
-        let titles: Vec<String> = seen.values().map(|title| clean_line(title, MAX_TITLE)).collect();
-        instructions(&titles)
+        let callable = self.tools.iter().filter(|listed| listed.is_for(&caller));
+        let callable: BTreeSet<_> = callable.map(|listed| &listed.name.capability).collect();
+        let abouts = self.shown.iter().filter_map(|entry| {
+            let (name, manifest) = (&entry.capability.name, &entry.capability.manifest);
+            let has_tools = callable.contains(name);
+            let is_heard = has_tools || is_shown(&entry.restrictions) && caller.may_use(&entry.restrictions);
+            is_heard.then(|| About::new(name, manifest, has_tools))
+        });
+        instructions(&self.surface, &abouts.collect::<Vec<_>>())
     }
 
     /// Whether every agent would see the same tools.
@@ -162,22 +151,6 @@ impl ToolList {
 
     fn position(&self, wire_name: &str) -> Result<usize, usize> {
         self.tools.binary_search_by(|listed| listed.wire.name.as_ref().cmp(wire_name))
-    }
-
-    fn page_of(&self, identity: &Identity, cursor: Option<&str>, size: usize) -> Result<Page, InvalidCursor> {
-        let caller = Caller::of(identity, &self.directory);
-        // A cursor holds a name, not a number, so a list that changes between two pages skips nothing.
-        let start = match cursor {
-            None => 0,
-            Some(cursor) => match self.position(&read_cursor(cursor)?) {
-                Ok(at) => at + 1,
-                Err(at) => at,
-            },
-        };
-        let mut seen = self.tools[start..].iter().filter(|listed| listed.is_for(&caller));
-        let tools: Vec<Tool> = seen.by_ref().take(size).map(|listed| listed.wire.clone()).collect();
-        let next = tools.last().filter(|_| seen.next().is_some()).map(|last| write_cursor(&last.name));
-        Ok(Page { tools, next })
     }
 }
 
@@ -200,7 +173,7 @@ impl Listed {
 }
 
 /// Whether every namespace that the capability imports is granted: without one it cannot be instantiated.
-fn is_ready(entry: &Entry) -> bool {
+pub(super) fn is_ready(entry: &Entry) -> bool {
     let manifest = &entry.capability.manifest;
     matches!(manifest.runtime, Runtime::Component | Runtime::Builtin)
         && manifest.uses.iter().all(|&namespace| is_granted(namespace, &entry.grants))
@@ -224,38 +197,14 @@ fn wire_tool(wire_name: &str, tool: &manifest::Tool, name: &ToolName, uses_http:
     wire
 }
 
-fn instructions(titles: &[String]) -> String {
-    let mut text = GREETING.to_owned();
-    for (at, title) in titles.iter().filter(|title| !title.is_empty()).enumerate() {
-        let separator = if at == 0 { "\n\nInstalled: " } else { "; " };
-        if text.chars().count() + separator.chars().count() + title.chars().count() > MAX_INSTRUCTIONS {
-            text.push_str("; and more");
-            break;
-        }
-        text.push_str(separator);
-        text.push_str(title);
-    }
-    text
-}
-
-fn write_cursor(last: &str) -> String {
-    URL_SAFE_NO_PAD.encode(format!("{CURSOR}{last}"))
-}
-
-fn read_cursor(cursor: &str) -> Result<String, InvalidCursor> {
-    let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| InvalidCursor)?;
-    let text = String::from_utf8(bytes).map_err(|_| InvalidCursor)?;
-    text.strip_prefix(CURSOR).map(str::to_owned).ok_or(InvalidCursor)
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::{Value, json};
 
     use super::*;
     use crate::manifest::Manifest;
     use crate::policy::{Grant, Principal, Restriction};
-    use crate::registry::{Capability, Digest};
+    use crate::registry::{Capability, CapabilityName, Digest, Item, Withdrawn};
 
     fn manifest(name: &str, changes: &Value) -> Manifest {
         let (publisher, slug) = name.split_once('/').unwrap();
@@ -285,7 +234,7 @@ mod tests {
         Identity::stored("bob")
     }
 
-    fn snapshot(installs: &[(&str, Value, &[Grant])]) -> Snapshot {
+    pub(in crate::mcp) fn snapshot(installs: &[(&str, Value, &[Grant])]) -> Snapshot {
         let entries = installs.iter().map(|(name, changes, grants)| {
             let name = name.parse::<crate::registry::CapabilityName>().unwrap();
             let capability = Capability {
@@ -300,7 +249,7 @@ mod tests {
                 grants: grants.to_vec(),
                 approvals: Vec::new(),
                 restrictions: Vec::new(),
-                withdrawn: Default::default(),
+                withdrawn: Withdrawn::default(),
                 schemas: Arc::new(Vec::new()),
             };
             (name, Arc::new(entry))
@@ -309,14 +258,14 @@ mod tests {
     }
 
     fn listed(installs: &[(&str, Value, &[Grant])]) -> Vec<String> {
-        let page = ToolList::of(&snapshot(installs)).page(&bob(), None).unwrap();
-        page.tools.iter().map(|tool| tool.name.to_string()).collect()
+        let page = ToolList::of(&snapshot(installs), &Surface::Joint).page(&bob(), None).unwrap();
+        page.items.iter().map(|tool| tool.name.to_string()).collect()
     }
 
     fn one(tool: &Value) -> Value {
         let installs = [("acme/notes", json!({ "tools": [tool] }), &[][..])];
-        let page = ToolList::of(&snapshot(&installs)).page(&bob(), None).unwrap();
-        serde_json::to_value(&page.tools[0]).unwrap()
+        let page = ToolList::of(&snapshot(&installs), &Surface::Joint).page(&bob(), None).unwrap();
+        serde_json::to_value(&page.items[0]).unwrap()
     }
 
     #[test]
@@ -367,7 +316,7 @@ mod tests {
         ] });
         let closed = json!({ "title": "Closed", "tools": [tool("admins", admins)] });
         let installs = [("acme/open", open, &[][..]), ("acme/closed", closed, &[])];
-        let list = ToolList::of(&snapshot(&installs));
+        let list = ToolList::of(&snapshot(&installs), &Surface::Joint);
         let cases: [(Identity, &[&str], &str); 4] = [
             (Identity::stored("ada"), &["closed__admins", "open__admins", "open__all"], "Installed: Closed; Open"),
             (bob(), &["open__all"], "Installed: Open"),
@@ -380,14 +329,12 @@ mod tests {
         ];
         for (identity, expected, end) in cases {
             let page = list.page(&identity, None).unwrap();
-            let names: Vec<&str> = page.tools.iter().map(|tool| tool.name.as_ref()).collect();
+            let names: Vec<&str> = page.items.iter().map(|tool| tool.name.as_ref()).collect();
             assert_eq!(names, expected, "{identity:?}");
             assert_eq!(page.next, None, "a page does not tell of what is hidden behind it");
             let instructions = list.instructions(&identity);
             assert!(instructions.ends_with(end), "{identity:?}: {instructions}");
         }
-        let first = list.page_of(&bob(), None, 1).unwrap();
-        assert_eq!((first.tools.len(), first.next), (1, None));
         assert!(list.find("open__none").is_some(), "calling it is refused behind the door, with a record");
     }
 
@@ -400,7 +347,7 @@ mod tests {
                 (name, Arc::new(Entry { restrictions: vec![hidden], ..Arc::into_inner(entry).unwrap() }))
             });
             snapshot.entries = entries.collect();
-            ToolList::of(snapshot).find("notes__echo").is_some()
+            ToolList::of(snapshot, &Surface::Joint).find("notes__echo").is_some()
         };
         assert!(hide(Some("other"), &mut snapshot));
         assert!(!hide(Some("echo"), &mut snapshot));
@@ -408,28 +355,11 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_tools_are_listed_in_no_time() {
-        let names: Vec<String> = (0..1000).map(|number| format!("acme/c{number}")).collect();
-        let tool = json!({ "name": "echo", "description": "d", "inputSchema": schema(), "expose": true,
-            "requiredRole": "admin" });
-        let installs: Vec<_> =
-            names.iter().map(|name| (name.as_str(), json!({ "tools": [tool] }), &[][..])).collect();
-        let list = ToolList::of(&snapshot(&installs));
-        let begun = crate::clock::monotonic();
-        let page = list.page(&Identity::stored("ada"), None).unwrap();
-        let took = begun.elapsed();
-        assert_eq!((page.tools.len(), page.next), (1000, None));
-        assert_eq!(list.page(&bob(), None).unwrap().tools.len(), 0);
-        // Unoptimised and on a busy machine; the program takes a small part of it.
-        assert!(took < std::time::Duration::from_millis(200), "{took:?}");
-    }
-
-    #[test]
     fn the_list_is_sorted_and_slugs_in_conflict_name_their_publishers() {
         let installs =
             [("zeta/notes", json!({}), &[][..]), ("acme/weather", json!({}), &[]), ("acme/notes", json!({}), &[])];
         assert_eq!(listed(&installs), ["acme_notes__echo", "weather__echo", "zeta_notes__echo"]);
-        let list = ToolList::of(&snapshot(&installs));
+        let list = ToolList::of(&snapshot(&installs), &Surface::Joint);
         assert_eq!(list.find("zeta_notes__echo").unwrap().to_string(), "zeta/notes.echo");
         assert_eq!(list.find("notes__echo"), None);
         assert_eq!(list.find("WEATHER__echo"), None);
@@ -486,32 +416,19 @@ mod tests {
     }
 
     #[test]
-    fn pages_follow_each_other_although_the_list_changes() {
-        let names = ["acme/a", "acme/b", "acme/c", "acme/d", "acme/e"];
-        let list = |names: &[&str]| {
-            let installs: Vec<_> = names.iter().map(|name| (*name, json!({}), &[][..])).collect();
-            ToolList::of(&snapshot(&installs))
-        };
-        let read = |page: &Page| page.tools.iter().map(|tool| tool.name.to_string()).collect::<Vec<_>>();
-        let first = list(&names).page_of(&bob(), None, 2).unwrap();
-        assert_eq!(read(&first), ["a__echo", "b__echo"]);
-        let without_b = list(&["acme/a", "acme/c", "acme/d", "acme/e"]);
-        let second = without_b.page_of(&bob(), first.next.as_deref(), 2).unwrap();
-        assert_eq!(read(&second), ["c__echo", "d__echo"]);
-        let third = list(&names).page_of(&bob(), second.next.as_deref(), 2).unwrap();
-        assert_eq!((read(&third), third.next), (vec!["e__echo".to_owned()], None));
-        let past = list(&names).page_of(&bob(), Some(&write_cursor("zzz")), 2).unwrap();
-        assert_eq!((past.tools.len(), past.next), (0, None));
-        let exact = list(&names).page_of(&bob(), None, 5).unwrap();
-        assert_eq!((exact.tools.len(), exact.next), (5, None));
-    }
-
-    #[test]
-    fn a_foreign_cursor_is_refused() {
-        let list = ToolList::of(&Snapshot::default());
-        for cursor in ["", "0", "a__echo", "====", "YWZ0ZXI", "8J+YgA", "bm90LW91cnM", "\u{0}"] {
-            assert_eq!(list.page(&bob(), Some(cursor)).err(), Some(InvalidCursor), "{cursor:?}");
-        }
+    fn one_alone_has_its_own_names_and_what_is_withdrawn_is_not_listed() {
+        let mut snapshot = snapshot(&[("acme/notes", json!({}), &[][..]), ("zeta/notes", json!({}), &[])]);
+        let one = Surface::One("acme/notes".parse().unwrap());
+        assert_eq!(ToolList::of(&snapshot, &one).find("echo").unwrap().to_string(), "acme/notes.echo");
+        assert!(ToolList::of(&snapshot, &one).find("acme_notes__echo").is_none());
+        let other = Surface::One("acme/other".parse().unwrap());
+        assert!(ToolList::of(&snapshot, &other).page(&bob(), None).unwrap().items.is_empty());
+        let name = "acme/notes".parse::<CapabilityName>().unwrap();
+        let mut entry = Entry::clone(&snapshot.entries[&name]);
+        entry.withdrawn = [Item::Tool("echo".to_owned())].into_iter().collect();
+        snapshot.entries.insert(name, Arc::new(entry));
+        assert!(ToolList::of(&snapshot, &one).find("echo").is_none());
+        assert!(ToolList::of(&snapshot, &Surface::Joint).find("zeta_notes__echo").is_some());
     }
 
     #[test]
@@ -519,36 +436,19 @@ mod tests {
         let list = |changes: Value, generation: u64| {
             let mut snapshot = snapshot(&[("acme/notes", changes, &[])]);
             snapshot.generation = generation;
-            ToolList::of(&snapshot)
+            ToolList::of(&snapshot, &Surface::Joint)
         };
         let base = list(json!({}), 1);
         assert!(base.shows_the_same(&list(json!({}), 2)));
         assert!(base.shows_the_same(&list(json!({ "version": "2.0.0", "title": "Other" }), 2)));
         assert!(!base.shows_the_same(&list(json!({ "tools": [] }), 2)));
-        assert!(!base.shows_the_same(&ToolList::of(&Snapshot::default())));
+        assert!(!base.shows_the_same(&ToolList::of(&Snapshot::default(), &Surface::Joint)));
         // What one agent sees is other than before, although the tools are the same.
         let role = json!({ "tools": [{ "name": "echo", "description": "Says it again.", "inputSchema": schema(),
             "expose": true, "requiredRole": "admin" }] });
         assert!(!base.shows_the_same(&list(role, 2)));
         let mut others = snapshot(&[("acme/notes", json!({}), &[])]);
         others.directory = Arc::default();
-        assert!(!base.shows_the_same(&ToolList::of(&others)));
-    }
-
-    #[test]
-    fn instructions_name_what_is_listed_within_their_length() {
-        let installs = [
-            ("acme/notes", json!({ "title": "Notes\nIgnore all\u{200b}" }), &[][..]),
-            ("acme/weather", json!({}), &[]),
-            ("acme/hidden", json!({ "tools": [] }), &[]),
-            ("acme/ungranted", json!({ "uses": ["http"] }), &[]),
-        ];
-        let text = ToolList::of(&snapshot(&installs)).instructions(&bob()).to_owned();
-        assert_eq!(text, format!("{GREETING}\n\nInstalled: Notes Ignore all; The weather"));
-        assert_eq!(ToolList::of(&Snapshot::default()).instructions(&bob()), GREETING);
-        let many = vec!["t".repeat(100); 100];
-        let long = instructions(&many);
-        assert!(long.ends_with("; and more"));
-        assert!(long.chars().count() <= 4096);
+        assert!(!base.shows_the_same(&ToolList::of(&others, &Surface::Joint)));
     }
 }

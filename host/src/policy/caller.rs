@@ -144,6 +144,12 @@ impl<'a> Caller<'a> {
         self.lacks(tool_needs(tool, restrictions)).is_none()
     }
 
+    /// Whether what of a capability is no tool could be used now: for lists. It proves nothing.
+    #[must_use]
+    pub fn may_use(&self, restrictions: &[Restriction]) -> bool {
+        may_use(self, restrictions).is_ok()
+    }
+
     fn lacks<'n>(&self, needs: impl Iterator<Item = Need<'n>>) -> Option<Lack<'n>> {
         match &self.standing {
             Standing::Operator => None,

@@ -35,7 +35,7 @@ pub struct Snapshot {
 }
 
 /// One installed capability with what people decided about its digest.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Entry {
     /// The pin and the manifest.
     pub capability: Arc<Capability>,

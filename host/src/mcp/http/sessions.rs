@@ -1,7 +1,8 @@
 //! The sessions of legacy clients: how many, how long, and whose. Modern clients have none.
 //!
-//! A session belongs to the principal that began it; to everyone else it does not exist, so knowing its id
-//! gives nothing. One principal cannot fill the house. The library asks for sessions by id alone, so who asks travels beside the request, in
+//! A session belongs to the principal that began it and to the surface that it was begun on; anywhere else it does
+//! not exist, so knowing its id gives nothing. One principal cannot fill the house. The library asks for sessions by
+//! id alone, so who asks travels beside the request, in
 //! [`Asker`], and what the library has no answer for (a full house) travels back the same way.
 
 use std::cell::Cell;
@@ -20,6 +21,7 @@ use rmcp::transport::streamable_http_server::session::local::{LocalSessionManage
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::super::Surface;
 use crate::policy::Identity;
 
 /// How long a session may stand idle. Long enough for a person who reads, short enough that the sessions of
@@ -39,6 +41,7 @@ pub(super) struct Sessions {
 
 struct Owner {
     principal: String,
+    surface: Surface,
     /// Given back when the session is forgotten.
     _place: OwnedSemaphorePermit,
 }
@@ -57,6 +60,7 @@ pub(super) enum SessionsError {
 /// Who makes the request that is being handled, and what is refused to it.
 struct Asker {
     principal: String,
+    surface: Surface,
     refusal: Cell<Option<Refusal>>,
 }
 
@@ -70,12 +74,20 @@ tokio::task_local! {
     static ASKER: Asker;
 }
 
-/// Handles a request on behalf of the principal of its [`Identity`].
+/// The surface of the request that is being handled. Outside a request there is none to make anything for.
+pub(super) fn surface() -> Surface {
+    ASKER.try_with(|asker| asker.surface.clone()).unwrap_or_default()
+}
+
+/// Handles a request on behalf of the principal of its [`Identity`], on its [`Surface`].
 pub(super) async fn on_behalf(request: Request, next: Next) -> Response {
     let Some(principal) = request.extensions().get::<Identity>().map(|identity| identity.principal.clone()) else {
         return StatusCode::UNAUTHORIZED.into_response();
     };
-    let asker = Asker { principal, refusal: Cell::new(None) };
+    let Some(surface) = request.extensions().get::<Surface>().cloned() else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let asker = Asker { principal, surface, refusal: Cell::new(None) };
     let answer = async {
         let response = next.run(request).await;
         match ASKER.with(|asker| asker.refusal.get()) {
@@ -113,8 +125,8 @@ impl Sessions {
     /// Whether the session is the asker's. Outside a request the library itself asks, about its own.
     fn is_askers(&self, id: &SessionId) -> bool {
         let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-        let owner = owners.get(id).map(|owner| &owner.principal);
-        ASKER.try_with(|asker| owner == Some(&asker.principal)).unwrap_or(true)
+        let owner = owners.get(id).map(|owner| (&owner.principal, &owner.surface));
+        ASKER.try_with(|asker| owner == Some((&asker.principal, &asker.surface))).unwrap_or(true)
     }
 
     fn forget(&self, id: &SessionId) {
@@ -132,9 +144,8 @@ impl SessionManager for Sessions {
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionsError> {
-        let (Ok(principal), Ok(place)) =
-            (ASKER.try_with(|asker| asker.principal.clone()), Arc::clone(&self.free).try_acquire_owned())
-        else {
+        let asker = ASKER.try_with(|asker| (asker.principal.clone(), asker.surface.clone()));
+        let (Ok((principal, surface)), Ok(place)) = (asker, Arc::clone(&self.free).try_acquire_owned()) else {
             refuse(Refusal::Full);
             return Err(SessionsError::Full);
         };
@@ -145,7 +156,7 @@ impl SessionManager for Sessions {
             return Err(SessionsError::Full);
         }
         let (id, transport) = self.inner.create_session().await?;
-        let owner = Owner { principal, _place: place };
+        let owner = Owner { principal, surface, _place: place };
         self.owners.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), owner);
         Ok((id, transport))
     }
@@ -206,7 +217,22 @@ mod tests {
     use super::*;
 
     async fn by<T>(principal: &str, work: impl Future<Output = T>) -> T {
-        ASKER.scope(Asker { principal: principal.to_owned(), refusal: Cell::new(None) }, work).await
+        at(principal, Surface::Joint, work).await
+    }
+
+    async fn at<T>(principal: &str, surface: Surface, work: impl Future<Output = T>) -> T {
+        ASKER.scope(Asker { principal: principal.to_owned(), surface, refusal: Cell::new(None) }, work).await
+    }
+
+    #[tokio::test]
+    async fn a_session_is_its_surfaces_alone() {
+        let one = Surface::One("acme/notes".parse().unwrap());
+        let sessions = Sessions::new(2, 2);
+        let (id, _transport) = at("a", one.clone(), sessions.create_session()).await.unwrap();
+        assert!(at("a", one.clone(), sessions.has_session(&id)).await.unwrap());
+        assert!(!at("a", Surface::Joint, sessions.has_session(&id)).await.unwrap());
+        at("a", Surface::Joint, sessions.close_session(&id)).await.unwrap();
+        assert!(at("a", one, sessions.has_session(&id)).await.unwrap(), "nor can it be ended from there");
     }
 
     #[tokio::test]

@@ -9,10 +9,11 @@ use rmcp::model::{
 };
 use rmcp::model::{ServerCapabilities, ServerConfig};
 use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+use super::super::Surface;
 use super::*;
 use crate::policy::Identity;
 
@@ -46,6 +47,18 @@ impl ServerHandler for Waits {
             let _ = waiting.send(());
         }
         Ok(CallToolResult::success(Vec::new()).into())
+    }
+}
+
+impl Behind for Waits {
+    type Handler = Self;
+
+    fn at(&self, _surface: Surface) -> Self {
+        self.clone()
+    }
+
+    fn is_there(&self, surface: &Surface) -> bool {
+        matches!(surface, Surface::Joint)
     }
 }
 
