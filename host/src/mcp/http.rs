@@ -165,9 +165,7 @@ impl Door {
 
 /// A proxy that collects an answer before it passes it on would hold back progress and news.
 async fn unbuffered(mut response: Response) -> Response {
-    response
-        .headers_mut()
-        .insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     response
 }
 

@@ -93,7 +93,9 @@ fn add_guidance(text: &mut String, shown: &[About<'_>]) {
     parts.sort();
     text.push_str("\n\n");
     text.push_str(WHOSE);
-    let left_out = |number: usize| format!("\n\nNot shown for want of room: the guidance of {number} more; it is in the prompts.");
+    let left_out = |number: usize| {
+        format!("\n\nNot shown for want of room: the guidance of {number} more; it is in the prompts.")
+    };
     let reserve = length(&left_out(parts.len()));
     let mut missing = 0;
     for (_, size, _, part) in parts {
@@ -186,8 +188,7 @@ mod tests {
     #[test]
     fn many_titles_leave_room_for_guidance() {
         let title = "t".repeat(100);
-        let mut cases: Vec<Case> =
-            (0..100).map(|at| case(&format!("acme/c{at}"), &title, None, true)).collect();
+        let mut cases: Vec<Case> = (0..100).map(|at| case(&format!("acme/c{at}"), &title, None, true)).collect();
         assert!(said(&Surface::Joint, &cases).ends_with("; and more"));
         cases.push(case("acme/guided", "G", Some("Say please."), true));
         assert!(said(&Surface::Joint, &cases).ends_with("G (`acme/guided`) says:\n> Say please."));

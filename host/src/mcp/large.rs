@@ -27,7 +27,10 @@ pub(super) fn fit(
     let link = Resource::new(uri.clone(), "the whole answer")
         .with_description(format!("{total} characters, in pages of {AT_ONCE}. Kept for an hour."))
         .with_mime_type("text/plain");
-    let is_structure_large = result.structured_content.as_ref().is_some_and(|structure| structure.to_string().chars().count() > AT_ONCE);
+    let is_structure_large = result
+        .structured_content
+        .as_ref()
+        .is_some_and(|structure| structure.to_string().chars().count() > AT_ONCE);
     let mut shown = Vec::new();
     if is_structure_large && has_schema {
         let code = ErrorKind::AnswerTooLarge.code();
@@ -95,11 +98,14 @@ mod tests {
         let (result, results) =
             fitted(vec![ContentBlock::text(text.clone()), ContentBlock::image("AA==", "image/png")], None, false);
         assert_eq!(result["isError"], json!(false));
-        let kinds: Vec<&Value> = result["content"].as_array().unwrap().iter().map(|block| &block["type"]).collect();
+        let kinds: Vec<&Value> =
+            result["content"].as_array().unwrap().iter().map(|block| &block["type"]).collect();
         assert_eq!(kinds, [&json!("text"), &json!("image"), &json!("resource_link")]);
         let shown = result["content"][0]["text"].as_str().unwrap();
         let uri = result["content"][2]["uri"].as_str().unwrap();
-        assert!(shown.ends_with(&format!("[cut here: 36001 of 40001 characters are missing; read on at `{uri}?offset=4000`]")));
+        assert!(shown.ends_with(&format!(
+            "[cut here: 36001 of 40001 characters are missing; read on at `{uri}?offset=4000`]"
+        )));
         assert_eq!(page(&results, &format!("{uri}?offset=4000")).chars().count(), 36_001);
         assert!(page(&results, uri).starts_with(&text[..2]));
         assert!(results.read("b", uri).is_none(), "it is another's");

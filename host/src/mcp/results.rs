@@ -67,7 +67,9 @@ impl Results {
         let mut text: String = found.text.chars().skip(offset).take(AT_ONCE).collect();
         let end = (offset + AT_ONCE).min(total);
         if end < total {
-            text.push_str(&format!("\n\n[characters {offset} to {end} of {total}; read on at `{ADDRESS}{id}?offset={end}`]"));
+            text.push_str(&format!(
+                "\n\n[characters {offset} to {end} of {total}; read on at `{ADDRESS}{id}?offset={end}`]"
+            ));
         }
         Some(ResourceContents::TextResourceContents {
             uri: uri.to_owned(),
@@ -81,7 +83,9 @@ impl Results {
     pub(super) fn template() -> ResourceTemplate {
         ResourceTemplate::new(format!("{ADDRESS}{{id}}{{?offset}}"), "result")
             .with_title("The rest of a large answer")
-            .with_description("An answer that was too large to show at once, from a character on. Kept for an hour.")
+            .with_description(
+                "An answer that was too large to show at once, from a character on. Kept for an hour.",
+            )
             .with_mime_type("text/plain")
     }
 

@@ -21,10 +21,10 @@ use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, ConstString, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestMethod,
     GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult,
-    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
-    PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestParams,
-    SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    LoggingLevel, PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestMethod, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -180,8 +180,7 @@ impl Shared {
             let lists = Arc::new(Lists::new(self.host.clone(), surface.clone()));
             let shelves = Arc::new(Shelves::new(self.host.clone(), surface.clone()));
             let (host, stop) = (self.host.clone(), self.stop.clone());
-            let changes =
-                Changes::watch(host, surface.clone(), Arc::clone(&lists), Arc::clone(&shelves), stop);
+            let changes = Changes::watch(host, surface.clone(), Arc::clone(&lists), Arc::clone(&shelves), stop);
             Arc::new(View { lists, shelves, changes })
         });
         Arc::clone(view)

@@ -92,7 +92,9 @@ impl Shelf {
             if !surface.shows(name) || !is_ready(entry) {
                 continue;
             }
-            for resource in entry.capability.manifest.resources.iter().filter(|one| !entry.withdrawn.resource(&one.uri)) {
+            for resource in
+                entry.capability.manifest.resources.iter().filter(|one| !entry.withdrawn.resource(&one.uri))
+            {
                 let wire = wire_resource(resource, surface.address(name, &resource.uri));
                 resources.insert(wire.uri.clone(), wire);
             }
@@ -281,7 +283,8 @@ mod tests {
         let shelf = Shelf::of(&both, &Surface::Joint);
         assert_eq!(names(&shelf)["prompts"], json!(["acme_notes", "zeta_notes"]));
         let declared = json!({ "prompt": "g", "prompts": [{ "name": "notes", "description": "d" }] });
-        let shelf = Shelf::of(&snapshot(&[("acme/notes", declared, none)]), &Surface::One("acme/notes".parse().unwrap()));
+        let shelf =
+            Shelf::of(&snapshot(&[("acme/notes", declared, none)]), &Surface::One("acme/notes".parse().unwrap()));
         assert!(matches!(shelf.prompt("notes").unwrap().source, Source::Made { .. }));
     }
 }

@@ -122,9 +122,14 @@ mod tests {
 
     #[test]
     fn what_names_no_capability_is_nobodys() {
-        for address in
-            ["note:1", "remit://inbox", "remit://inbox/1", "remit://results/1?offset=2", "remit://acme/notes/", "remit:///notes/x:y"]
-        {
+        for address in [
+            "note:1",
+            "remit://inbox",
+            "remit://inbox/1",
+            "remit://results/1?offset=2",
+            "remit://acme/notes/",
+            "remit:///notes/x:y",
+        ] {
             assert_eq!(Surface::Joint.find(address), None, "{address}");
         }
     }

@@ -29,7 +29,9 @@ pub(super) async fn limit(State(bytes): State<usize>, request: Request, next: Ne
     match tokio::time::timeout(MAX_TIME, Limited::new(body, bytes).collect()).await {
         Ok(Ok(body)) => {
             let bytes = body.to_bytes();
-            if is_json(&parts.headers) && let Some((code, message)) = malformed(&bytes) {
+            if is_json(&parts.headers)
+                && let Some((code, message)) = malformed(&bytes)
+            {
                 let error = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": message } });
                 return (StatusCode::BAD_REQUEST, [(CONTENT_TYPE, "application/json")], error.to_string())
                     .into_response();

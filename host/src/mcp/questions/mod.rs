@@ -13,7 +13,9 @@ mod word;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rmcp::model::{ClientCapabilities, ErrorCode, InputRequests, InputRequiredResult, InputResponses, ProtocolVersion};
+use rmcp::model::{
+    ClientCapabilities, ErrorCode, InputRequests, InputRequiredResult, InputResponses, ProtocolVersion,
+};
 use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
@@ -132,7 +134,10 @@ impl<'a> Asker<'a> {
             match &self.way {
                 Way::Again { .. } => {
                     let Some(sealed) = self.seal.seal(&self.binding, &state) else {
-                        return Ok(Outcome::Failed(Box::new(unanswered(failure, "the answers so far are too large"))));
+                        return Ok(Outcome::Failed(Box::new(unanswered(
+                            failure,
+                            "the answers so far are too large",
+                        ))));
                     };
                     return Ok(Outcome::Questions(InputRequiredResult::new(Some(requests), Some(sealed))));
                 }
@@ -156,7 +161,8 @@ impl<'a> Asker<'a> {
     fn resume(&self) -> Result<State, ErrorData> {
         let Way::Again { state: Some(sealed), responses } = &self.way else { return Ok(State::default()) };
         let mut state = self.seal.open(&self.binding, sealed).ok_or_else(|| {
-            let message = "`requestState` was not given for this request, or has ended; make the request without it";
+            let message =
+                "`requestState` was not given for this request, or has ended; make the request without it";
             ErrorData::invalid_params(message, None)
         })?;
         state.take(responses.as_ref().unwrap_or(&InputResponses::new()));

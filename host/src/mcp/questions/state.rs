@@ -105,7 +105,9 @@ impl State {
     pub(super) fn take(&mut self, responses: &InputResponses) {
         match std::mem::take(&mut self.pending) {
             Pending::Nothing => {}
-            Pending::Word(token) => self.word = responses.get(word::NAME).and_then(|said| word::read(said, &token)),
+            Pending::Word(token) => {
+                self.word = responses.get(word::NAME).and_then(|said| word::read(said, &token))
+            }
             Pending::Answers(pending) => {
                 for (name, kind) in pending {
                     let Some(response) = responses.get(&name) else { continue };
@@ -135,7 +137,13 @@ impl Binding {
     ) -> Self {
         let arguments = sorted(&Value::Object(arguments.clone()));
         let parts = json!([
-            principal, surface.to_string(), method, capability.to_string(), digest.to_string(), target, arguments,
+            principal,
+            surface.to_string(),
+            method,
+            capability.to_string(),
+            digest.to_string(),
+            target,
+            arguments,
         ]);
         Self(Digest::of(parts.to_string().as_bytes()))
     }
@@ -200,7 +208,8 @@ impl Seal {
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(entries) => {
-            let entries: BTreeMap<&String, Value> = entries.iter().map(|(key, value)| (key, sorted(value))).collect();
+            let entries: BTreeMap<&String, Value> =
+                entries.iter().map(|(key, value)| (key, sorted(value))).collect();
             entries.into_iter().map(|(key, value)| (key.clone(), value)).collect()
         }
         Value::Array(items) => items.iter().map(sorted).collect(),
@@ -287,7 +296,9 @@ mod tests {
             let changed = URL_SAFE_NO_PAD.encode(changed);
             assert_eq!(seal().open_at(&binding(), &changed, NOW), None, "byte {at}");
         }
-        for garbage in ["", "a", "====", &sealed[1..], &sealed[..sealed.len() - 4], &format!("{sealed}AAAA"), "\u{0}"] {
+        for garbage in
+            ["", "a", "====", &sealed[1..], &sealed[..sealed.len() - 4], &format!("{sealed}AAAA"), "\u{0}"]
+        {
             assert_eq!(seal().open_at(&binding(), garbage, NOW), None, "{garbage}");
         }
         assert_eq!(seal().open_at(&binding(), &"A".repeat(MAX_SEALED + 1), NOW), None);
@@ -303,12 +314,18 @@ mod tests {
     #[test]
     fn only_what_was_asked_is_taken() {
         let accepted = json!({ "action": "accept" });
-        let mut state = State { pending: Pending::Answers(BTreeMap::from([("q".to_owned(), Kind::Link)])), ..State::default() };
+        let mut state = State {
+            pending: Pending::Answers(BTreeMap::from([("q".to_owned(), Kind::Link)])),
+            ..State::default()
+        };
         state.take(&BTreeMap::from([("other".to_owned(), accepted.clone())]));
         assert_eq!(state, State::default());
         state.take(&BTreeMap::from([("q".to_owned(), accepted.clone())]));
         assert_eq!(state, State::default(), "nothing is pending any more");
-        state.take(&BTreeMap::from([(word::NAME.to_owned(), json!({ "action": "accept", "content": { "agree": true } }))]));
+        state.take(&BTreeMap::from([(
+            word::NAME.to_owned(),
+            json!({ "action": "accept", "content": { "agree": true } }),
+        )]));
         assert_eq!(state.word, None, "a word that was not asked for is none");
     }
 }

@@ -36,12 +36,14 @@ pub(super) fn request(title: &str, question: &Question) -> Result<InputRequest, 
             let schema = serde_json::from_str(&form.schema).map_err(|_| "its form is not JSON".to_owned())?;
             form_request(title, &form.message, schema)
         }
-        Question::Link(link) => Ok(InputRequest::Elicitation(ElicitRequest::new(ElicitRequestParams::UrlElicitationParams {
-            meta: None,
-            message: message(title, &link.message),
-            url: link.url.clone(),
-            elicitation_id: crate::registry::Digest::of(link.url.as_bytes()).hex(),
-        }))),
+        Question::Link(link) => {
+            Ok(InputRequest::Elicitation(ElicitRequest::new(ElicitRequestParams::UrlElicitationParams {
+                meta: None,
+                message: message(title, &link.message),
+                url: link.url.clone(),
+                elicitation_id: crate::registry::Digest::of(link.url.as_bytes()).hex(),
+            })))
+        }
         Question::Sample(sample) => Ok(InputRequest::CreateMessage(CreateMessageRequest::new(sampling(sample)))),
         Question::Roots => Ok(InputRequest::ListRoots(ListRootsRequest::default())),
     }
@@ -174,22 +176,33 @@ mod tests {
 
     #[test]
     fn a_form_that_clients_cannot_show_is_not_asked() {
-        for bad in [json!(true), json!({}), json!({ "type": "object", "properties": { "a": { "type": "object" } } })] {
+        for bad in
+            [json!(true), json!({}), json!({ "type": "object", "properties": { "a": { "type": "object" } } })]
+        {
             assert!(request("T", &form("m", &bad)).is_err(), "{bad}");
         }
-        assert!(request("T", &Question::Form(ask::Form { message: "m".to_owned(), schema: "{".to_owned() })).is_err());
+        assert!(
+            request("T", &Question::Form(ask::Form { message: "m".to_owned(), schema: "{".to_owned() })).is_err()
+        );
     }
 
     #[test]
     fn the_other_questions_have_their_forms() {
         let link = ask::Link { message: "Sign in".to_owned(), url: "https://example.com/in".to_owned() };
         let link = serde_json::to_value(request("T", &Question::Link(link)).unwrap()).unwrap();
-        assert_eq!((&link["params"]["mode"], &link["params"]["url"]), (&json!("url"), &json!("https://example.com/in")));
+        assert_eq!(
+            (&link["params"]["mode"], &link["params"]["url"]),
+            (&json!("url"), &json!("https://example.com/in"))
+        );
         let turn = ask::Turn { role: ask::Role::User, said: ask::Said::Text("Hi".to_owned()) };
-        let sample = ask::Sample { turns: vec![turn], system: None, max_tokens: 10, temperature: Some(0.5), stop: vec![] };
+        let sample =
+            ask::Sample { turns: vec![turn], system: None, max_tokens: 10, temperature: Some(0.5), stop: vec![] };
         let sample = serde_json::to_value(request("T", &Question::Sample(sample)).unwrap()).unwrap();
         assert_eq!(sample["method"], "sampling/createMessage");
-        assert_eq!(sample["params"]["messages"], json!([{ "role": "user", "content": { "type": "text", "text": "Hi" } }]));
+        assert_eq!(
+            sample["params"]["messages"],
+            json!([{ "role": "user", "content": { "type": "text", "text": "Hi" } }])
+        );
         assert_eq!((&sample["params"]["maxTokens"], &sample["params"]["temperature"]), (&json!(10), &json!(0.5)));
         let roots = serde_json::to_value(request("T", &Question::Roots).unwrap()).unwrap();
         assert_eq!(roots["method"], "roots/list");
@@ -208,13 +221,23 @@ mod tests {
             (&form, json!({ "action": "other" }), None),
             (&form, json!({}), None),
             (&form, json!(null), None),
-            (&Kind::Link, json!({ "action": "accept" }), Some(Answer::Link(ask::Decision::Accepted("{}".to_owned())))),
-            (&Kind::Roots, json!({ "roots": [{ "uri": "file:///a" }] }), Some(Answer::Roots(vec![ask::Root {
-                uri: "file:///a".to_owned(), name: None,
-            }]))),
+            (
+                &Kind::Link,
+                json!({ "action": "accept" }),
+                Some(Answer::Link(ask::Decision::Accepted("{}".to_owned()))),
+            ),
+            (
+                &Kind::Roots,
+                json!({ "roots": [{ "uri": "file:///a" }] }),
+                Some(Answer::Roots(vec![ask::Root { uri: "file:///a".to_owned(), name: None }])),
+            ),
             (&Kind::Roots, json!({ "roots": "all" }), None),
             (&Kind::Sample, json!({ "action": "accept" }), None),
-            (&Kind::Sample, json!({ "role": "user", "model": "m", "content": { "type": "text", "text": "t" } }), None),
+            (
+                &Kind::Sample,
+                json!({ "role": "user", "model": "m", "content": { "type": "text", "text": "t" } }),
+                None,
+            ),
         ];
         for (kind, response, expected) in cases {
             assert_eq!(answer(kind, &response), expected, "{response}");

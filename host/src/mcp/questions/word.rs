@@ -128,7 +128,11 @@ mod tests {
     #[test]
     fn the_question_says_who_asks_and_what_would_be_done() {
         let change = |at: usize| ChangeRecord {
-            entity: "notes".to_owned(), key: format!("k{at}"), action: "delete".to_owned(), version: 1, bytes: 0,
+            entity: "notes".to_owned(),
+            key: format!("k{at}"),
+            action: "delete".to_owned(),
+            version: 1,
+            bytes: 0,
         };
         let plan = Plan { changes: (0..22).map(change).collect(), ..Plan::default() };
         let requests = serde_json::to_value(requests("Notes", &plan)).unwrap();

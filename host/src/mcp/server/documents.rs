@@ -80,7 +80,9 @@ impl Server {
         match outcome {
             Outcome::Done(documents) => {
                 let address = self.address(&entry);
-                let contents = documents.into_iter().map(|one| reply::document(address(one.uri), one.mime_type, one.contents));
+                let contents = documents
+                    .into_iter()
+                    .map(|one| reply::document(address(one.uri), one.mime_type, one.contents));
                 Ok(ReadResourceResult::new(contents.collect()).into())
             }
             Outcome::Failed(failure) if is_unknown(failure.error.kind) => Err(not_found(&uri)),

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use rmcp::model::{
-    CompleteRequestParams, CompleteResult, CompletionInfo, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
-    ListPromptsResult, PromptMessage, Reference, Role as WireRole,
+    CompleteRequestParams, CompleteResult, CompletionInfo, GetPromptRequestParams, GetPromptResponse,
+    GetPromptResult, ListPromptsResult, PromptMessage, Reference, Role as WireRole,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -13,8 +13,8 @@ use super::super::pages::{self, PAGE};
 use super::super::questions::{Brought, Outcome};
 use super::super::reply;
 use super::super::shelf::Source;
-use super::documents::failed;
 use super::Server;
+use super::documents::failed;
 use crate::call::{Draft, Role, Subject, Visit};
 use crate::client::Client;
 use crate::error::ErrorKind;

@@ -53,7 +53,8 @@ impl Server {
                 let result = reply::success(answer, &self.address(&entry));
                 let manifest = &entry.capability.manifest;
                 let promises = |promised: &&crate::manifest::Tool| promised.name == tool.tool;
-                let has_schema = manifest.tools.iter().find(promises).is_some_and(|tool| tool.output_schema.is_some());
+                let has_schema =
+                    manifest.tools.iter().find(promises).is_some_and(|tool| tool.output_schema.is_some());
                 let fitted = large::fit(result, has_schema, &self.shared.results, &principal);
                 fitted.map(CallToolResponse::Complete).map_err(|error| internal(&error))
             }
