@@ -95,15 +95,23 @@ fn options() -> ValidationOptions<'static> {
 }
 
 fn compile(schema: &Value) -> Result<Validator, String> {
-    options().should_validate_formats(false).build(schema).map_err(|error| {
-        let place = visible(error.instance_path().as_str(), MAX_SHOWN);
-        match error.kind() {
-            ValidationErrorKind::Format { format } if format == "regex" => {
-                format!("simplify the pattern at `{place}`: no look-around, no back-references, and not too large")
+    options()
+        .should_validate_formats(false)
+        .build(schema)
+        .map_err(|error| {
+            let place = visible(error.instance_path().as_str(), MAX_SHOWN);
+            match error.kind() {
+                ValidationErrorKind::Format { format } if format == "regex" => {
+                    format!(
+                        "simplify the pattern at `{place}`: no look-around, no back-references, and not too large"
+                    )
+                }
+                _ => format!(
+                    "correct it at `{place}`: {}",
+                    visible(&error.masked_with("it").to_string(), MAX_SHOWN)
+                ),
             }
-            _ => format!("correct it at `{place}`: {}", visible(&error.masked_with("it").to_string(), MAX_SHOWN)),
-        }
-    })
+        })
 }
 
 fn mismatch(error: &ValidationError<'_>) -> Mismatch {

@@ -70,7 +70,9 @@ pub(crate) fn documents(
     redactor: &Redactor,
 ) -> Result<Vec<Document>> {
     let size = |document: &resources::Document| {
-        document.uri.len() + document.mime_type.as_ref().map_or(0, String::len) + contents_size(&document.contents)
+        document.uri.len()
+            + document.mime_type.as_ref().map_or(0, String::len)
+            + contents_size(&document.contents)
     };
     check_size(read.iter().map(size).sum(), read.len())?;
     if read.iter().any(|document| !declares_document(manifest, &document.uri)) {

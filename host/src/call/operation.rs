@@ -316,8 +316,7 @@ fn check_size<'a>(typed: impl Iterator<Item = (&'a String, &'a String)>) -> Resu
 }
 
 fn wire_arguments<'a>(arguments: impl IntoIterator<Item = (&'a String, &'a String)>) -> Vec<prompts::Argument> {
-    let argument =
-        |(name, value): (&String, &String)| prompts::Argument { name: name.clone(), value: value.clone() };
+    let argument = |(name, value): (&String, &String)| prompts::Argument { name: name.clone(), value: value.clone() };
     arguments.into_iter().map(argument).collect()
 }
 

@@ -138,8 +138,9 @@ fn listing_text(offers: &[Offer]) -> String {
 }
 
 fn listing_value(offers: &[Offer]) -> Value {
-    let value =
-        |Offer { item, offered }: &Offer| json!({ "kind": item.kind(), "item": item.name(), "offered": offered });
+    let value = |Offer { item, offered }: &Offer| {
+        json!({ "kind": item.kind(), "item": item.name(), "offered": offered })
+    };
     Value::Array(offers.iter().map(value).collect())
 }
 

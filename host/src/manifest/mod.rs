@@ -17,7 +17,5 @@ pub(crate) use rules::MAX_NAME;
 pub use rules::{Problem, check, check_entity, check_name, check_prompt, declares_document, verify, visible};
 pub use schema::json_schema;
 pub use template::Template;
-pub use types::{
-    Http, Limits, Loop, Manifest, NamespaceName, Prompt, PromptArgument, Resource, ResourceTemplate, Run, Runtime,
-    ScheduleType, Secret, Tool,
-};
+pub use types::{Http, Limits, Loop, Manifest, NamespaceName, Prompt, PromptArgument, Resource, ResourceTemplate, Run, Runtime,
+    ScheduleType, Secret, Tool};

@@ -36,9 +36,7 @@ impl Template {
                 return Err("write `}` only at the end of a variable".to_owned());
             }
             if variables.last().is_some_and(|(_, before)| before.is_empty()) {
-                return Err(format!(
-                    "put some text before `{{{name}}}`: two variables in a row cannot be told apart"
-                ));
+                return Err(format!("put some text before `{{{name}}}`: two variables in a row cannot be told apart"));
             }
             if variables.iter().any(|(known, _)| known == name) {
                 return Err(format!("use the variable `{name}` once"));
@@ -46,9 +44,7 @@ impl Template {
             variables.push((name.to_owned(), rest.to_owned()));
         }
         if variables.is_empty() {
-            return Err(
-                "use a variable, as in `note:{id}`; an address without one belongs into `resources`".to_owned()
-            );
+            return Err("use a variable, as in `note:{id}`; an address without one belongs into `resources`".to_owned());
         }
         Ok(Self { start, variables })
     }
@@ -90,9 +86,7 @@ fn check_variable(name: &str) -> Result<(), String> {
         return Ok(());
     }
     let shown = visible(name, SHOWN);
-    Err(format!(
-        "write a simple variable instead of `{{{shown}}}`: letters, digits and underscores, a letter first"
-    ))
+    Err(format!("write a simple variable instead of `{{{shown}}}`: letters, digits and underscores, a letter first"))
 }
 
 #[cfg(test)]
@@ -136,22 +130,8 @@ mod tests {
     #[test]
     fn only_simple_variables_are_read() {
         let bad = [
-            "note:1",
-            "note:{id",
-            "note:id}",
-            "note:{}",
-            "note:{+path}",
-            "note:{#a}",
-            "note:{?q}",
-            "note:{a,b}",
-            "note:{a*}",
-            "note:{a:3}",
-            "note:{a}{b}",
-            "note:{a}/{a}",
-            "note:{{a}}",
-            "note:{1}",
-            "note:{a b}",
-            "{a}}",
+            "note:1", "note:{id", "note:id}", "note:{}", "note:{+path}", "note:{#a}", "note:{?q}", "note:{a,b}",
+            "note:{a*}", "note:{a:3}", "note:{a}{b}", "note:{a}/{a}", "note:{{a}}", "note:{1}", "note:{a b}", "{a}}",
         ];
         for form in bad {
             assert!(Template::parse(form).is_err(), "{form}");
@@ -163,8 +143,7 @@ mod tests {
     /// CVE-2026-0621: a template that becomes a pattern can be made to take time exponential in the address.
     #[test]
     fn a_hostile_address_takes_linear_time() {
-        let template =
-            Template::parse(&format!("a:{}", (0..30).map(|n| format!("{{v{n}}}-")).collect::<String>()));
+        let template = Template::parse(&format!("a:{}", (0..30).map(|n| format!("{{v{n}}}-")).collect::<String>()));
         let template = template.unwrap();
         let begun = crate::clock::monotonic();
         for tail in ["!", "", "-"] {

@@ -9,9 +9,9 @@ use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
 
 use super::budget::{Lease, Limiter, Meter, Stop};
 use super::loader::{Linked, Loader};
-use super::operation::{Missing, Operation, Outcome};
 use super::threads::{Threads, demote};
 use super::ticker::Ticker;
+use super::operation::{Missing, Operation, Outcome};
 use super::{Admission, Engine, State};
 use crate::clock::monotonic;
 use crate::error::{Error, ErrorKind, Result};

@@ -197,14 +197,8 @@ mod tests {
         });
         assert_eq!(fields("resources", many.collect()), ["resources"]);
         let templates = [
-            (
-                json!([{ "uriTemplate": "note:{+id}", "name": "n", "description": "d" }]),
-                "resourceTemplates[0].uriTemplate",
-            ),
-            (
-                json!([{ "uriTemplate": "remit:{id}", "name": "n", "description": "d" }]),
-                "resourceTemplates[0].uriTemplate",
-            ),
+            (json!([{ "uriTemplate": "note:{+id}", "name": "n", "description": "d" }]), "resourceTemplates[0].uriTemplate"),
+            (json!([{ "uriTemplate": "remit:{id}", "name": "n", "description": "d" }]), "resourceTemplates[0].uriTemplate"),
         ];
         for (value, expected) in templates {
             assert_eq!(fields("resourceTemplates", value), [expected]);
@@ -214,14 +208,8 @@ mod tests {
             (json!([{ "name": "Sum", "description": "d" }]), "prompts[0].name"),
             (json!([{ "name": "s".repeat(60), "description": "d" }]), "prompts[0].name"),
             (json!([{ "name": "s", "description": "d" }, { "name": "s", "description": "d" }]), "prompts[1].name"),
-            (
-                json!([{ "name": "s", "description": "d", "arguments": [argument, argument] }]),
-                "prompts[0].arguments[1].name",
-            ),
-            (
-                json!([{ "name": "s", "description": "d", "arguments": [{ "name": "a-b", "description": "d" }] }]),
-                "prompts[0].arguments[0].name",
-            ),
+            (json!([{ "name": "s", "description": "d", "arguments": [argument, argument] }]), "prompts[0].arguments[1].name"),
+            (json!([{ "name": "s", "description": "d", "arguments": [{ "name": "a-b", "description": "d" }] }]), "prompts[0].arguments[0].name"),
         ];
         for (value, expected) in prompts {
             assert_eq!(fields("prompts", value), [expected]);

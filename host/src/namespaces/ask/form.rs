@@ -134,8 +134,7 @@ fn titled(list: Option<&Value>) -> Option<usize> {
     let list = list?.as_array()?;
     let is_choice = |choice: &Value| {
         choice.as_object().is_some_and(|choice| {
-            choice.len() == 2
-                && ["const", "title"].iter().all(|keyword| choice.get(*keyword).is_some_and(Value::is_string))
+            choice.len() == 2 && ["const", "title"].iter().all(|keyword| choice.get(*keyword).is_some_and(Value::is_string))
         })
     };
     list.iter().all(is_choice).then_some(list.len())
@@ -193,21 +192,14 @@ mod tests {
             json!({ "type": "array", "items": { "anyOf": titled }, "default": ["r"] }),
         ];
         for field in fields {
-            assert!(
-                read(&form(&json!({ "a": field }))).is_ok(),
-                "{field}: {:?}",
-                read(&form(&json!({ "a": field })))
-            );
+            assert!(read(&form(&json!({ "a": field }))).is_ok(), "{field}: {:?}", read(&form(&json!({ "a": field }))));
         }
         let whole = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "T", "type": "object",
             "properties": { "a": { "type": "string" } }, "required": ["a"], "additionalProperties": false,
         });
         let read = read(&whole.to_string()).unwrap();
-        assert_eq!(
-            read,
-            json!({ "title": "T", "type": "object", "properties": { "a": { "type": "string" } }, "required": ["a"] })
-        );
+        assert_eq!(read, json!({ "title": "T", "type": "object", "properties": { "a": { "type": "string" } }, "required": ["a"] }));
     }
 
     #[test]

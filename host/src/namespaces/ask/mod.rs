@@ -122,8 +122,8 @@ impl Ask {
             }
         }
         let clean = |NamedQuestion { name, question }| {
-            let question =
-                question::clean(question, terms).map_err(|why| Error::Invalid(format!("`{name}`: {why}")))?;
+            let question = question::clean(question, terms)
+                .map_err(|why| Error::Invalid(format!("`{name}`: {why}")))?;
             Ok(NamedQuestion { name, question })
         };
         questions.into_iter().map(clean).collect()

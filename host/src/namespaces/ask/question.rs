@@ -65,9 +65,8 @@ fn page(url: &str, terms: &Terms<'_>) -> Result<String, String> {
     if url.len() > URL_CHARS {
         return Err(format!("its URL has more than {URL_CHARS} characters"));
     }
-    let target = approve(url, terms.hosts).map_err(|refusal| {
-        format!("its URL cannot be opened ({}): only `https:` at a granted host", refusal.kind().code())
-    })?;
+    let target = approve(url, terms.hosts)
+        .map_err(|refusal| format!("its URL cannot be opened ({}): only `https:` at a granted host", refusal.kind().code()))?;
     if terms.redactor.is_some_and(|redactor| redactor.finds(url.as_bytes()).is_some()) {
         return Err("its URL holds a secret".to_owned());
     }

@@ -187,8 +187,7 @@ fn a_question_that_may_not_be_asked_says_why() {
 fn what_leaves_is_clean_and_short() {
     let mut ask = asking(&ALL, &[], 0);
     let message = format!("two\nlines\u{202e}\u{200b}{}", "x".repeat(5_000));
-    let schema =
-        r#"{"$schema":"s","type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}"#;
+    let schema = r#"{"$schema":"s","type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}"#;
     let asked = Question::Form(Form { message, schema: schema.to_owned() });
     assert_eq!(outcome(&mut ask, vec![named("a", asked)], false), "asks a");
     let Question::Form(form) = &ask.open[0].question else { panic!("a form") };
