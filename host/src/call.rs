@@ -213,12 +213,7 @@ impl Host {
         self.rooms.changes.clone()
     }
 
-    async fn visit(
-        &self,
-        visit: Visit,
-        operation: Operation,
-        cancel: CancellationToken,
-    ) -> Result<Answer, Failure> {
+    async fn visit(&self, visit: Visit, operation: Operation, cancel: CancellationToken) -> Result<Answer, Failure> {
         let passed = self.pass(Request::of_visit(visit, operation), cancel).await?;
         Ok(passed.answer)
     }
