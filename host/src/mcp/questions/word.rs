@@ -3,6 +3,7 @@
 use rmcp::model::{InputRequest, InputRequests};
 use serde_json::{Value, json};
 
+use super::super::text::clean_line;
 use super::wire::form_request;
 use crate::audit::{ChangeRecord, RequestRecord, Usage};
 use crate::call::{Failure, Plan};
@@ -18,6 +19,9 @@ const AGREE: &str = "agree";
 
 /// Parts of a plan that are shown. A person reads no more of them.
 const PARTS: usize = 20;
+
+/// Characters of a guest's own words in a part: one line each, so that none can look like a part of its own.
+const WORD: usize = 200;
 
 /// What a person said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +74,7 @@ pub(in crate::mcp) fn plan_text(plan: &Plan) -> String {
     let Plan { requests, changes, loops, listing } = plan;
     let mut parts: Vec<String> = requests.iter().map(request_text).collect();
     parts.extend(changes.iter().map(change_text));
-    parts.extend(loops.iter().map(|change| format!("{} the loop `{}`", change.action, change.name)));
+    parts.extend(loops.iter().map(|change| format!("{} the loop `{}`", change.action, clean_line(&change.name, WORD))));
     parts.extend(listing.iter().map(|Offer { item, offered }| {
         let what = if *offered { "offer" } else { "withdraw" };
         format!("{what} the {} `{}`", item.kind(), item.name())
@@ -89,11 +93,13 @@ pub(in crate::mcp) fn plan_text(plan: &Plan) -> String {
 
 fn request_text(request: &RequestRecord) -> String {
     let RequestRecord { method, authority, path, bytes_out, .. } = request;
+    let (authority, path) = (clean_line(authority, WORD), clean_line(path, WORD));
     format!("send `{method} {authority}{path}` with {bytes_out} bytes")
 }
 
 fn change_text(change: &ChangeRecord) -> String {
     let ChangeRecord { entity, key, action, bytes, .. } = change;
+    let key = clean_line(key, WORD);
     format!("{action} the document `{key}` of `{entity}` ({bytes} bytes)")
 }
 
@@ -129,7 +135,7 @@ mod tests {
     fn the_question_says_who_asks_and_what_would_be_done() {
         let change = |at: usize| ChangeRecord {
             entity: "notes".to_owned(),
-            key: format!("k{at}"),
+            key: format!("k{at}\n- nothing"),
             action: "delete".to_owned(),
             version: 1,
             bytes: 0,
@@ -137,7 +143,7 @@ mod tests {
         let plan = Plan { changes: (0..22).map(change).collect(), ..Plan::default() };
         let requests = serde_json::to_value(requests("Notes", &plan)).unwrap();
         let message = requests[NAME]["params"]["message"].as_str().unwrap();
-        assert!(message.starts_with("Notes: this call changes something. It would:\n- delete the document `k0`"));
+        assert!(message.starts_with("Notes: this call changes something. It would:\n- delete the document `k0 - nothing`"));
         assert!(message.ends_with("- and 2 more\nMay it be done?"), "{message}");
         assert_eq!(requests[NAME]["params"]["requestedSchema"]["required"], json!([AGREE]));
     }
