@@ -74,7 +74,9 @@ pub(in crate::mcp) fn plan_text(plan: &Plan) -> String {
     let Plan { requests, changes, loops, listing } = plan;
     let mut parts: Vec<String> = requests.iter().map(request_text).collect();
     parts.extend(changes.iter().map(change_text));
-    parts.extend(loops.iter().map(|change| format!("{} the loop `{}`", change.action, clean_line(&change.name, WORD))));
+    parts.extend(
+        loops.iter().map(|change| format!("{} the loop `{}`", change.action, clean_line(&change.name, WORD))),
+    );
     parts.extend(listing.iter().map(|Offer { item, offered }| {
         let what = if *offered { "offer" } else { "withdraw" };
         format!("{what} the {} `{}`", item.kind(), item.name())
@@ -143,7 +145,11 @@ mod tests {
         let plan = Plan { changes: (0..22).map(change).collect(), ..Plan::default() };
         let requests = serde_json::to_value(requests("Notes", &plan)).unwrap();
         let message = requests[NAME]["params"]["message"].as_str().unwrap();
-        assert!(message.starts_with("Notes: this call changes something. It would:\n- delete the document `k0 - nothing`"));
+        assert!(
+            message.starts_with(
+                "Notes: this call changes something. It would:\n- delete the document `k0 - nothing`"
+            )
+        );
         assert!(message.ends_with("- and 2 more\nMay it be done?"), "{message}");
         assert_eq!(requests[NAME]["params"]["requestedSchema"]["required"], json!([AGREE]));
     }
