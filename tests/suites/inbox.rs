@@ -141,7 +141,7 @@ fn read(client: &mut Server, uri: &str) -> Result<Value, i64> {
 fn runs_that_wait_are_listed_read_and_gone_when_they_are_reported() {
     let home = home();
     let (mut client, capabilities) = Server::legacy(home.path());
-    assert_eq!(capabilities["resources"], json!({ "subscribe": true }));
+    assert_eq!(capabilities["resources"], json!({ "subscribe": true, "listChanged": true }));
     let run = put_run(home.path());
     let uris = |client: &mut Server| -> Vec<Value> {
         let listed = client.ask("resources/list", &json!({}))["result"]["resources"].clone();
@@ -150,7 +150,7 @@ fn runs_that_wait_are_listed_read_and_gone_when_they_are_reported() {
     let address = format!("remit://inbox/{run}");
     assert_eq!(uris(&mut client), [json!("remit://inbox"), json!(address)]);
     let templates = client.ask("resources/templates/list", &json!({}))["result"]["resourceTemplates"].clone();
-    assert_eq!(templates[0]["uriTemplate"], "remit://inbox/{run}");
+    assert_eq!(templates[0]["uriTemplate"], "remit://inbox/{run}", "{templates}");
     let found = read(&mut client, &address).expect("it is there");
     assert_eq!(
         (&found["prompt"], &found["state"], &found["loop"]),
@@ -179,16 +179,14 @@ fn without_the_capability_there_is_no_inbox() {
     let home = home();
     put_run(home.path());
     assert_eq!(remit(home.path(), &["revoke", "remit/loops", "loops"], "").exit, Some(0));
-    let (mut client, capabilities) = Server::legacy(home.path());
-    assert_eq!(capabilities["resources"], Value::Null);
-    for (method, params) in [
-        ("resources/list", json!({})),
-        ("resources/templates/list", json!({})),
-        ("resources/read", json!({ "uri": "remit://inbox" })),
-        ("resources/subscribe", json!({ "uri": "remit://inbox" })),
-    ] {
-        let refused = client.ask(method, &params);
-        assert_eq!(refused["error"]["code"], -32601, "{method}: {refused}");
+    let (mut client, _) = Server::legacy(home.path());
+    assert_eq!(client.ask("resources/list", &json!({}))["result"]["resources"], json!([]));
+    let templates = client.ask("resources/templates/list", &json!({}))["result"]["resourceTemplates"].clone();
+    assert!(!templates.to_string().contains("inbox"), "{templates}");
+    for method in ["resources/read", "resources/subscribe"] {
+        let refused = client.ask(method, &json!({ "uri": "remit://inbox" }));
+        assert_eq!(refused["error"]["code"], -32002, "{method}: {refused}");
+        assert_eq!(refused["error"]["data"], json!({ "uri": "remit://inbox" }));
     }
 }
 

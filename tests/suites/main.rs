@@ -26,6 +26,7 @@ mod loops_agents;
 mod loops_deliver;
 mod loops_namespace;
 mod loops_processes;
+mod mcp_conversations;
 mod mcp_http;
 mod mcp_stdio;
 mod notes;

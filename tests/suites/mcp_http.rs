@@ -127,6 +127,25 @@ fn nothing_but_mcp_is_there() {
 }
 
 #[test]
+fn a_body_that_is_no_single_message_is_answered_by_the_protocol() {
+    let door = Door::open("");
+    for (body, code) in [("not json", -32700), ("{", -32700), ("[]", -32600), ("[{}]", -32600), ("7", -32600)] {
+        let (status, head, body) = door.send("POST", "/mcp", &[], body);
+        let answer: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!((status, &answer["error"]["code"], &answer["id"]), (400, &json!(code), &Value::Null));
+        assert!(head.contains("x-accel-buffering: no"), "{head}");
+    }
+}
+
+#[test]
+fn a_capability_that_is_not_installed_has_no_endpoint() {
+    let door = Door::open("");
+    for path in ["/mcp/acme/notes", "/mcp/acme", "/mcp/", "/mcp/a/b/c", "/mcp/../mcp", "/mcp/Acme/notes"] {
+        assert_eq!(door.send("POST", path, &[], &initialize().to_string()).0, 404, "{path}");
+    }
+}
+
+#[test]
 fn the_modern_era_is_spoken() {
     let door = Door::open("");
     let meta = json!({

@@ -89,6 +89,14 @@ fn meta(version: &str) -> Value {
     })
 }
 
+/// What the server can do, whatever is installed.
+fn capabilities() -> Value {
+    json!({
+        "logging": {}, "completions": {}, "prompts": { "listChanged": true },
+        "resources": { "subscribe": true, "listChanged": true }, "tools": { "listChanged": true },
+    })
+}
+
 fn modern() -> Value {
     json!({ "_meta": meta("2026-07-28") })
 }
@@ -108,7 +116,7 @@ fn every_legacy_version_is_spoken() {
         let result = client.begin(asked)["result"].clone();
         assert_eq!(result["protocolVersion"], json!(expected));
         assert_eq!(result["serverInfo"]["name"], json!("remit"));
-        assert_eq!(result["capabilities"], json!({ "tools": { "listChanged": true } }));
+        assert_eq!(result["capabilities"], capabilities());
         assert!(result["instructions"].as_str().unwrap().len() < 4096);
         client.notify("notifications/initialized", &json!({}));
         assert_eq!(client.ask(2, "ping", &json!({}))["result"], json!({}));
@@ -122,7 +130,7 @@ fn the_modern_era_needs_no_handshake() {
     let mut client = Client::start();
     let discovered = client.ask(1, "server/discover", &modern())["result"].clone();
     assert!(discovered["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")));
-    assert_eq!(discovered["capabilities"], json!({ "tools": { "listChanged": true } }));
+    assert_eq!(discovered["capabilities"], capabilities());
     assert_eq!(discovered["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], json!("remit"));
     let listed = client.ask(2, "tools/list", &modern())["result"].clone();
     assert_eq!((&listed["tools"], &listed["ttlMs"]), (&json!([]), &json!(0)));
@@ -204,8 +212,15 @@ fn what_is_not_there_or_malformed_is_a_protocol_error() {
         ("tools/call", json!({}), -32602),
         ("tools/list", json!({ "cursor": "made-up" }), -32602),
         ("tools/list", json!({ "cursor": "" }), -32602),
-        ("resources/list", json!({}), -32601),
-        ("prompts/list", json!({}), -32601),
+        ("resources/list", json!({ "cursor": "made-up" }), -32602),
+        ("resources/read", json!({ "uri": 7 }), -32602),
+        ("resources/read", json!({ "uri": "remit://results/00" }), -32002),
+        ("resources/read", json!({ "uri": "remit://acme/notes/note:1" }), -32002),
+        ("resources/subscribe", json!({ "uri": "remit://inbox" }), -32002),
+        ("prompts/list", json!({ "cursor": "made-up" }), -32602),
+        ("prompts/get", json!({ "name": "none" }), -32602),
+        ("prompts/get", json!({}), -32602),
+        ("completion/complete", json!({ "ref": { "type": "ref/prompt", "name": "none" }, "argument": { "name": "a", "value": "" } }), -32602),
         ("tools/grant", json!({}), -32601),
     ];
     let mut client = Client::start();

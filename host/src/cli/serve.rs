@@ -104,7 +104,7 @@ fn surface(args: &ServeArgs, host: &Host) -> Result<Surface> {
         return Ok(Surface::One(name.clone()));
     }
     let error = Error::new(ErrorKind::RegistryNotFound, format!("`{name}` is not installed"));
-    Err(error.hint("remit list shows what is installed"))
+    Err(error.hint("`remit list` shows what is installed"))
 }
 
 fn authentication(args: &ServeArgs, home: &Path, output: Output) -> Result<Auth> {

@@ -424,9 +424,9 @@ pub(super) mod tests {
         let other = Surface::One("acme/other".parse().unwrap());
         assert!(ToolList::of(&snapshot, &other).page(&bob(), None).unwrap().items.is_empty());
         let name = "acme/notes".parse::<CapabilityName>().unwrap();
-        let mut entry = Entry::clone(&snapshot.entries[&name]);
-        entry.withdrawn = [Item::Tool("echo".to_owned())].into_iter().collect();
-        snapshot.entries.insert(name, Arc::new(entry));
+        let entry = Arc::into_inner(snapshot.entries.remove(&name).unwrap()).unwrap();
+        let withdrawn = [Item::Tool("echo".to_owned())].into_iter().collect();
+        snapshot.entries.insert(name, Arc::new(Entry { withdrawn, ..entry }));
         assert!(ToolList::of(&snapshot, &one).find("echo").is_none());
         assert!(ToolList::of(&snapshot, &Surface::Joint).find("zeta_notes__echo").is_some());
     }

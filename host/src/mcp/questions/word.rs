@@ -94,7 +94,7 @@ mod tests {
     fn the_question_says_who_asks_and_what_would_be_done() {
         let change = |at: usize| crate::audit::ChangeRecord {
             entity: "notes".to_owned(),
-            key: format!("k{at}"),
+            key: format!("k{at}\n- nothing"),
             action: "delete".to_owned(),
             version: 1,
             bytes: 0,
@@ -102,7 +102,10 @@ mod tests {
         let plan = Plan { changes: (0..42).map(change).collect(), ..Plan::default() };
         let requests = serde_json::to_value(requests("Notes", &plan)).unwrap();
         let message = requests[NAME]["params"]["message"].as_str().unwrap();
-        assert!(message.starts_with("Notes: this call changes something. It would:\n- delete `k0` in notes"));
+        assert!(
+            message
+                .starts_with("Notes: this call changes something. It would:\n- delete `k0 - nothing` in notes")
+        );
         assert!(message.ends_with("- and 2 more\nMay it be done?"), "{message}");
         assert_eq!(requests[NAME]["params"]["requestedSchema"]["required"], json!([AGREE]));
     }
