@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::mpsc;
 
 use crate::answer::Plan;
-use crate::telemetry::Parent;
 pub use crate::runtime::ask::{Answer, Feature, NamedQuestion, Question};
+use crate::telemetry::Parent;
 
 /// What the client of a call is to it.
 #[derive(Clone, Debug, Default)]

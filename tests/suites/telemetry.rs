@@ -178,7 +178,11 @@ fn nothing_that_a_call_carries_is_told() {
     for (name, value) in fields {
         assert!(name != "traceparent" && !value.contains("0af7651916cd43dd"), "{name}: {value}");
     }
-    assert!(page.contains("remit_calls_total{capability=\"unknown\",tool=\"unknown\",outcome=\"call/unknown-tool\"} 2\n"));
+    assert!(
+        page.contains(
+            "remit_calls_total{capability=\"unknown\",tool=\"unknown\",outcome=\"call/unknown-tool\"} 2\n"
+        )
+    );
     assert!(page.contains("remit_calls_running{capability=\"test/probe\",tool=\"fetch\"} 0\n"), "{page}");
 }
 

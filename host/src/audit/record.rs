@@ -67,7 +67,7 @@ impl Audit {
         };
         // Made before waiting, so that a caller who gives up meanwhile leaves an end, too.
         let durable = start.can_change || start.run.is_some();
-        let mut open = 
+        let mut open =
             OpenRecord { audit: self.clone(), begun, durable, record: Some(record.clone()), running: None };
         if durable && let Err(error) = self.store.begin_call(record, start.run).await {
             // The call is refused and its guest does not run: there is nothing to remember.

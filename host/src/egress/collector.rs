@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HOST, USER_AGENT};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT};
 use http::{HeaderValue, Request, StatusCode};
 use http_body_util::Full;
 use hyper::client::conn::http1;
@@ -100,6 +100,8 @@ impl Collector {
                 let request = request(&path)
                     .header(HOST, host)
                     .header(USER_AGENT, AGENT)
+                    // A message without content has a length, too.
+                    .header(CONTENT_LENGTH, message.len())
                     .body(Full::new(Bytes::from(message)))
                     .map_err(|why| unreached(&why))?;
                 let socket = dialer.connect(*address).await.map_err(|why| unreached(&why.kind()))?;
@@ -115,10 +117,8 @@ impl Collector {
 /// Reads the URL of a collector. In plain HTTP only this machine is one: what is sent says what a home does.
 fn read(text: &str) -> Option<(Url, Place)> {
     let url = Url::parse(text).ok()?;
-    let is_plain = url.username().is_empty()
-        && url.password().is_none()
-        && url.query().is_none()
-        && url.fragment().is_none();
+    let is_plain =
+        url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none();
     if !is_plain {
         return None;
     }

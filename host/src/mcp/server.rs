@@ -24,8 +24,8 @@ use tokio_util::task::TaskTracker;
 
 use super::changes::Changes;
 use super::inbox::Inbox;
-use super::{parent, reply};
 use super::tools::{InvalidCursor, Lists, ToolList};
+use super::{parent, reply};
 use crate::call::{CallRequest, Host};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind};

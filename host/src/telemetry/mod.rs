@@ -129,12 +129,7 @@ impl Running {
 impl Service {
     /// Starts what is configured. A page whose port is taken is a warning: another `remit serve` of this machine
     /// has it, and agents matter more.
-    pub async fn start(
-        config: &TelemetryConfig,
-        own: Own,
-        outside: &Outside,
-        clock: &Arc<Clock>,
-    ) -> Result<Self> {
+    pub async fn start(config: &TelemetryConfig, own: Own, outside: &Outside, clock: &Arc<Clock>) -> Result<Self> {
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         if config.prometheus.is_none() && config.otlp.is_none() {
             return Ok(Self { telemetry: Telemetry::default(), page: None, stop, tasks });
@@ -194,9 +189,7 @@ pub async fn reach(collector: &Collector) -> Result<(), Unsent> {
 /// This process, since now.
 fn source(clock: &Clock) -> Result<Source> {
     let mut instance = [0; 16];
-    SystemRandom::new()
-        .fill(&mut instance)
-        .map_err(|_| Error::internal("the system gave no random bytes"))?;
+    SystemRandom::new().fill(&mut instance).map_err(|_| Error::internal("the system gave no random bytes"))?;
     let instance = instance.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(Source { instance, since: since_epoch(clock) })
 }

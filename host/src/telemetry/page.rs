@@ -69,8 +69,9 @@ impl Page {
     pub(super) fn new(address: SocketAddr, token_file: Option<&Path>, totals: Arc<Totals>) -> Result<Self> {
         let token = token_file.map(Token::read).transpose()?;
         if token.is_none() && !address.ip().is_loopback() {
-            let message =
-                format!("`telemetry.prometheus`: `{address}` can be reached from other machines, so it needs a token");
+            let message = format!(
+                "`telemetry.prometheus`: `{address}` can be reached from other machines, so it needs a token"
+            );
             return Err(Error::new(ErrorKind::Config, message)
                 .hint("set `telemetry.prometheus-token-file`, or use an address as `127.0.0.1:9464`"));
         }
@@ -171,7 +172,8 @@ impl Token {
     }
 
     fn is_shown(&self, headers: &HeaderMap) -> bool {
-        let field = only(headers, &AUTHORIZATION).and_then(|field| field.as_bytes().split_at_checked("Bearer ".len()));
+        let field =
+            only(headers, &AUTHORIZATION).and_then(|field| field.as_bytes().split_at_checked("Bearer ".len()));
         field.is_some_and(|(scheme, token)| {
             scheme.eq_ignore_ascii_case(b"Bearer ") && hmac::verify(&self.key, token, self.tag.as_ref()).is_ok()
         })

@@ -64,7 +64,8 @@ fn row(
     bound: Option<&str>,
     number: impl std::fmt::Display,
 ) {
-    let pairs = labels.iter().map(|(label, value)| (*label, value.as_str())).chain(bound.map(|bound| ("le", bound)));
+    let pairs =
+        labels.iter().map(|(label, value)| (*label, value.as_str())).chain(bound.map(|bound| ("le", bound)));
     let pairs: Vec<String> = pairs.map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
     let pairs = if pairs.is_empty() { String::new() } else { format!("{{{}}}", pairs.join(",")) };
     let _ = writeln!(text, "{name}{pairs} {number}");

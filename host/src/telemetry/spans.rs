@@ -50,7 +50,8 @@ pub(super) fn spans(seen: &Seen) -> Option<Vec<Span>> {
     // The guest is the last part that a call comes to, and the only one that sends.
     let within = Place { trace, parent: guest };
     for request in &seen.requests {
-        let span = within.span(random()?, format!("request {}", request.method), begun + request.begun, request.took);
+        let span =
+            within.span(random()?, format!("request {}", request.method), begun + request.begun, request.took);
         spans.push(described(span, request));
     }
     Some(spans)

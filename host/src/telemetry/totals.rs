@@ -186,14 +186,19 @@ impl Totals {
         help: &'static str,
         read: impl Fn() -> u64 + Send + Sync + 'static,
     ) {
-        self.levels.lock().unwrap_or_else(PoisonError::into_inner).push(Level { name, help, read: Box::new(read) });
+        self.levels.lock().unwrap_or_else(PoisonError::into_inner).push(Level {
+            name,
+            help,
+            read: Box::new(read),
+        });
     }
 
     /// All numbers of this moment.
     pub(super) fn families(&self) -> Vec<Family> {
         let table = self.table();
         let tools = |name, help, unit, value: fn(&OfTool) -> Value| {
-            let points = table.tools.iter().map(|(labels, tool)| Point { labels: pairs(labels), value: value(tool) });
+            let points =
+                table.tools.iter().map(|(labels, tool)| Point { labels: pairs(labels), value: value(tool) });
             Family { name, help, unit, points: points.collect() }
         };
         let outcomes = |name, help, counts: fn(&OfTool) -> &BTreeMap<String, u64>| {

@@ -11,7 +11,8 @@ const CAPABILITIES: usize = 50;
 pub(crate) fn measure(effort: Effort) {
     let scratch = home::scratch();
     for number in 0..CAPABILITIES {
-        let renamed = home::changed(&home::plugin("echo"), |manifest| manifest["slug"] = format!("echo{number}").into());
+        let renamed =
+            home::changed(&home::plugin("echo"), |manifest| manifest["slug"] = format!("echo{number}").into());
         home::install(scratch.path(), &renamed);
     }
     let start = |times: &mut Vec<f64>| {

@@ -84,7 +84,11 @@ impl Door {
         client.token = self.token.clone();
         if era == Era::Legacy {
             client.request("initialize", INITIALIZE);
-            client.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, "notifications/initialized", "");
+            client.send(
+                r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+                "notifications/initialized",
+                "",
+            );
             client.receive();
         }
         client
