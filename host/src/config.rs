@@ -46,7 +46,7 @@ pub struct Config {
     pub principals: PrincipalsConfig,
     /// How secrets are kept.
     pub secrets: SecretsConfig,
-    /// What the operator's own tools are told of calls.
+    /// What the operator's own tools are told of calls while `remit serve` runs. Without a key: nothing.
     pub telemetry: TelemetryConfig,
     /// Exceptions for one capability, by `publisher/slug`.
     pub capability: BTreeMap<String, CapabilityConfig>,
@@ -418,6 +418,16 @@ mod tests {
             ("[http]\n\nredirects = 21\n", "line 3: `http.redirects` must be between 0 and 20", None),
             ("[secrets]\nkey-file = \"\"\n", "line 2: `secrets.key-file` is empty", None),
             ("[secrets]\noverlap-hours = 0\n", "line 2: `secrets.overlap-hours` must be between 1 and 8784", None),
+            (
+                "[telemetry]\notlp = \"http://otel.example.com:4318\"\n",
+                "line 2: `http://otel.example.com:4318` is no place for a collector",
+                Some("\"http://127.0.0.1:4318\" on this machine, or an `https://` URL"),
+            ),
+            (
+                "[telemetry]\nprometheus = \"0.0.0.0:9464\"\n",
+                "line 2: `telemetry.prometheus` can be reached from other machines, so it needs a token",
+                Some("set `prometheus-token-file`, or use an address as \"127.0.0.1:9464\""),
+            ),
             ("[ceilings]\nmemory-mib = 5000\n", "line 2: `ceilings.memory-mib` must be between 1 and 4096", None),
             ("[loops]\nmin-period-s = 59\n", "line 2: `loops.min-period-s` must be between 60 and 31622400", None),
             (

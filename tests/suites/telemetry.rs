@@ -3,7 +3,8 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::client::Client;
-use crate::support::home::{Home, built, request};
+use crate::support::home::{Home, built, program, remit, request};
 use crate::support::world::{HOST, SECRET, World, authorization};
 
 /// In everything that must not be told.
@@ -42,11 +43,9 @@ impl Collector {
         let address = listener.local_addr().unwrap();
         let (send, messages) = channel();
         std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let Some(message) = stream.ok().and_then(|stream| take(stream, status)) else { continue };
-                if send.send(message).is_err() {
-                    return;
-                }
+            for stream in listener.incoming().flatten() {
+                // One that is broken off is none.
+                let _ = take(stream, status, &send);
             }
         });
         Self { address, messages }
@@ -67,8 +66,8 @@ impl Collector {
     }
 }
 
-/// The path and the body of one request, which is answered with this status.
-fn take(stream: TcpStream, status: u16) -> Option<(String, Vec<u8>)> {
+/// Passes on the path and the body of one request, and then answers it with this status.
+fn take(stream: TcpStream, status: u16, messages: &Sender<(String, Vec<u8>)>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let (mut path, mut length) = (String::new(), 0);
     loop {
@@ -85,9 +84,10 @@ fn take(stream: TcpStream, status: u16) -> Option<(String, Vec<u8>)> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
+    // Nobody listens when the test is over.
+    let _ = messages.send((path, body));
     let answer = format!("HTTP/1.1 {status} Whatever\r\ncontent-length: 0\r\n\r\n");
-    reader.into_inner().write_all(answer.as_bytes()).ok()?;
-    Some((path, body))
+    reader.into_inner().write_all(answer.as_bytes()).ok()
 }
 
 fn spans(body: &[u8]) -> Vec<Span> {
@@ -222,6 +222,67 @@ fn a_call_is_shown_with_its_parts_in_the_span_of_its_caller() {
             "http.response.status_code"
         ]
     );
+}
+
+/// Calls `text__echo` over HTTP with these fields and this `_meta` besides what a client of 2026 says.
+fn call_over_http(address: &str, fields: &str, mut meta: Value) -> String {
+    meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+    meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+    let params = json!({ "name": "text__echo", "arguments": { "message": "hi" }, "_meta": meta });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+         Mcp-Method: tools/call\r\nMcp-Name: text__echo\r\nContent-Length: {}\r\n{fields}\r\n",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn over_http_a_header_field_names_the_span_and_the_request_itself_wins() {
+    let collector = Collector::answering(200);
+    let home = Home::with_settings(&collector.settings());
+    home.install(built("text"));
+    let mut server = Command::new(program())
+        .args(["serve", "--http", "127.0.0.1:0", "--no-token"])
+        .env("REMIT_HOME", home.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
+    let address = lines.find_map(|line| {
+        Some(line.unwrap().strip_prefix("listening on http://")?.strip_suffix("/mcp")?.to_owned())
+    });
+    let address = address.expect("the door opens");
+    let field = format!("traceparent: {PARENT}\r\n");
+    let other = PARENT.replace("b7ad6b7169203331", "00f067aa0ba902b7");
+    for (meta, parent) in [(json!({}), 0xb7), (json!({ "traceparent": other }), 0x00)] {
+        let answer = call_over_http(&address, &field, meta);
+        assert!(answer.contains("\"hi\""), "{answer}");
+        assert_eq!(collector.spans()[0].parent_span_id[0], parent);
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+#[test]
+fn the_doctor_asks_whether_the_collector_answers() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (kind, angry) = (Collector::answering(200), Collector::answering(503));
+    for (address, state) in [(kind.address, "ok"), (angry.address, "warn"), (closed, "warn")] {
+        let home = Home::with_settings(&format!("[telemetry]\notlp = \"http://{address}\"\n"));
+        let findings = remit(home.path(), &["doctor", "--json"], "").json();
+        let finding = findings.as_array().unwrap().iter().find(|finding| finding["check"] == "collector");
+        assert_eq!(finding.unwrap()["state"], state, "{findings}");
+    }
+    let home = Home::new();
+    let findings = remit(home.path(), &["doctor", "--json"], "").json();
+    assert!(!findings.to_string().contains("collector"), "{findings}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HOST, USER_AGENT};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT};
 use http::{HeaderValue, Request, StatusCode};
 use http_body_util::Full;
 use hyper::client::conn::http1;
@@ -100,6 +100,8 @@ impl Collector {
                 let request = request(&path)
                     .header(HOST, host)
                     .header(USER_AGENT, AGENT)
+                    // A message without content has a length, too.
+                    .header(CONTENT_LENGTH, message.len())
                     .body(Full::new(Bytes::from(message)))
                     .map_err(|why| unreached(&why))?;
                 let socket = dialer.connect(*address).await.map_err(|why| unreached(&why.kind()))?;

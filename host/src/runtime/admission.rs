@@ -43,7 +43,6 @@ impl Admission {
     }
 
     /// Reads how many calls wait for a place.
-    #[must_use]
     pub fn waiting(&self) -> impl Fn() -> u64 + Send + Sync + use<> {
         let waiting = Arc::clone(&self.waiting);
         move || waiting.load(Ordering::Relaxed) as u64
