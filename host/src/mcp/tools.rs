@@ -266,6 +266,7 @@ mod tests {
                 grants: grants.to_vec(),
                 approvals: Vec::new(),
                 restrictions: Vec::new(),
+                withdrawn: crate::registry::Withdrawn::default(),
                 schemas: Arc::new(Vec::new()),
             };
             (name, Arc::new(entry))
