@@ -45,7 +45,8 @@ fn read(home: &Home, slug: &str, uri: &str) -> &'static str {
 }
 
 fn prompt(home: &Home, slug: &str) -> &'static str {
-    let prompt = home.host().prompt(visit(slug), "sum_up", [].into(), CancellationToken::new());
+    let host = home.host();
+    let prompt = host.prompt(visit(slug), "sum_up", [].into(), CancellationToken::new());
     home.threads.block_on(prompt).map_or_else(|failure| failure.error.kind.code(), |_| "made")
 }
 
