@@ -70,7 +70,7 @@ fn what_is_withdrawn_cannot_be_called_until_it_is_offered_again() {
     for uri in ["note:all", "note:id/1"] {
         assert_eq!(read(&home, "closes", uri), "call/unknown-resource", "{uri}");
     }
-    assert_eq!(outcome(&home.call("test/stays.other", &json!({}))), "0000", "another capability's is there");
+    assert_eq!(outcome(&home.call("test/stays.other", &json!({}))), "2222", "another capability's is there");
     assert_eq!(read(&home, "stays", "note:all"), "read");
 
     // An upgrade begins with everything.

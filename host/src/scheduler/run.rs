@@ -32,7 +32,7 @@ const NOTHING: &str = "nothingToReport";
 #[derive(Debug)]
 pub enum Ran {
     /// The tool was called.
-    Called(Result<Reply, Box<Failure>>),
+    Called(Result<Box<Reply>, Box<Failure>>),
     /// It waits for an agent.
     Waiting,
     /// It was not started.
@@ -58,7 +58,7 @@ impl Scheduler {
         let request = request(&run, &of, tool, input);
         let called = self.shared.host.call(request, self.shared.cancel.child_token()).await;
         self.settle_unended(&run.id)?;
-        Ok(Ran::Called(called.map_err(Box::new)))
+        Ok(Ran::Called(called.map(Box::new).map_err(Box::new)))
     }
 
     /// Starts a claimed run, or closes it with the reason why not. Gives whether it was started.

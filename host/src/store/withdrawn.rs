@@ -102,7 +102,7 @@ mod tests {
             store.set_offered(&old.name, &old.digest, &item, offered).unwrap();
             assert_eq!(store.generation().unwrap() - before, moved, "what is so already moves nothing");
         }
-        assert_eq!(withdrawn(&store, &old), [item.clone()]);
+        assert_eq!(withdrawn(&store, &old), std::slice::from_ref(&item));
 
         store.put_install(&new, &[]).unwrap();
         assert_eq!(withdrawn(&store, &new), []);
