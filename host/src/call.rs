@@ -147,9 +147,11 @@ impl Host {
             Ok(found) if !is_dry_run => self.ask(&request, found, record.id(), &trail),
             _ => Vec::new(),
         };
-        finish(record, answer, trail, asked, begun, request.run)
-            .await
-            .map_err(|failure| Failure { input_schema, wants, ..failure })
+        finish(record, answer, trail, asked, begun, request.run).await.map_err(|failure| Failure {
+            input_schema,
+            wants,
+            ..failure
+        })
     }
 
     /// What is installed and granted now; read fresh, cheap when nothing changed.

@@ -111,18 +111,12 @@ fn a_token_counts_beside_its_own_call_only() {
         ("other arguments", with(&token, delete("b"))),
         (
             "more arguments",
-            with(
-                &token,
-                bare("test/keeper.delete", &json!({ "entity": "notes", "key": "a", "expected": "any" })),
-            ),
+            with(&token, bare("test/keeper.delete", &json!({ "entity": "notes", "key": "a", "expected": "any" }))),
         ),
         ("another tool", with(&token, bare("test/keeper.rehearse", &json!({ "entity": "notes" })))),
         ("the same arguments of another tool", with(&token, bare("test/keeper.put", &arguments))),
         ("another capability", with(&token, bare("test/other-keeper.delete", &arguments))),
-        (
-            "another principal",
-            with(&token, CallRequest { caller: Identity::stored("somebody"), ..delete("a") }),
-        ),
+        ("another principal", with(&token, CallRequest { caller: Identity::stored("somebody"), ..delete("a") })),
         ("cut", with(&token[..token.len() - 4], delete("a"))),
         ("longer", with(&format!("{token}AAAA"), delete("a"))),
         ("nothing", with("", delete("a"))),
@@ -286,10 +280,7 @@ fn restrictions_stay_with_the_name_but_never_loosen_other_bytes() {
     restrict(&home, "test/keeper", &hidden, false);
     restrict(&home, "test/keeper", &confirm(Some("put"), Confirm::Never), false);
     restrict(&home, "test/keeper", &confirm(None, Confirm::Writes), false);
-    assert_eq!(
-        stored(),
-        [confirm(None, Confirm::Writes), hidden.clone(), confirm(Some("put"), Confirm::Never)]
-    );
+    assert_eq!(stored(), [confirm(None, Confirm::Writes), hidden.clone(), confirm(Some("put"), Confirm::Never)]);
     // What is said again adds to it, and changes what it names alone.
     let again =
         Restriction { tool: hidden.tool.clone(), role: Some("owner".to_owned()), ..Restriction::default() };
@@ -392,7 +383,10 @@ fn a_trial_that_fails_gives_a_token_only_where_there_is_a_plan() {
     assert_eq!(wanted(wrong), ("call/invalid-input", false));
     let conflict = json!({ "entity": "notes", "key": "a", "expected": "7" });
     assert_eq!(wanted(bare("test/keeper.delete", &conflict)), ("capability/failed", false), "nothing was planned");
-    assert_eq!(wanted(bare("test/keeper.delete", &json!({ "entity": "x", "key": "a" }))), ("capability/failed", false));
+    assert_eq!(
+        wanted(bare("test/keeper.delete", &json!({ "entity": "x", "key": "a" }))),
+        ("capability/failed", false)
+    );
 
     let world = World::new(|_| Answer::json(200, &json!({})));
     world.home.install(impostor(&Guest::sends_and_fails(5, "https://api.example.com/1")));

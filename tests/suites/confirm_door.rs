@@ -118,7 +118,8 @@ fn goes_on_by_its_token(home: &Home, door: &mut dyn Door) {
     assert!(text.contains(&format!("`confirmation_token`: `{token}`")), "{text}");
     assert!(!text.contains("remit "), "no command for people: {text}");
 
-    let (text, _) = call(door, "delete", &json!({ "entity": entity, "key": key, "confirmation_token": "made-up" }));
+    let (text, _) =
+        call(door, "delete", &json!({ "entity": entity, "key": key, "confirmation_token": "made-up" }));
     assert!(text.starts_with("call/confirmation-invalid: "), "{text}");
     let (text, _) = call(door, "delete", &json!({ "entity": entity, "key": key, "confirmation_token": true }));
     assert!(text.starts_with("call/invalid-input: `/confirmation_token`"), "{text}");

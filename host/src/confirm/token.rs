@@ -85,9 +85,8 @@ impl Key {
     /// The key that is made of what only this home has.
     pub(super) fn derive(secret: &[u8]) -> Result<Self> {
         let derived = Salt::new(HKDF_SHA256, &[]).extract(secret);
-        let derived = derived
-            .expand(&[DOMAIN], &AES_256_GCM)
-            .map_err(|_| Error::internal("a key could not be derived"))?;
+        let derived =
+            derived.expand(&[DOMAIN], &AES_256_GCM).map_err(|_| Error::internal("a key could not be derived"))?;
         Ok(Self(LessSafeKey::new(UnboundKey::from(derived))))
     }
 

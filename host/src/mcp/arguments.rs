@@ -44,9 +44,8 @@ pub(super) fn take(arguments: &mut JsonObject, is_read_only: bool) -> Result<For
     if is_read_only {
         return Ok(ForHost::default());
     }
-    let invalid = |name: &str, kind: &str| {
-        Error::new(ErrorKind::InvalidInput, format!("`/{name}`: it is no {kind}"))
-    };
+    let invalid =
+        |name: &str, kind: &str| Error::new(ErrorKind::InvalidInput, format!("`/{name}`: it is no {kind}"));
     // Not `swap_remove`: what is left stays in its order.
     let dry_run = match arguments.shift_remove(DRY_RUN) {
         None => false,
@@ -117,7 +116,10 @@ mod tests {
     fn one_of_a_wrong_type_is_refused_and_never_guessed() {
         for dry_run in [json!("true"), json!(1), json!(null), json!([]), json!({})] {
             let error = take(&mut object(json!({ "dry_run": dry_run })), false).unwrap_err();
-            assert_eq!((error.kind, error.message.as_str()), (ErrorKind::InvalidInput, "`/dry_run`: it is no boolean"));
+            assert_eq!(
+                (error.kind, error.message.as_str()),
+                (ErrorKind::InvalidInput, "`/dry_run`: it is no boolean")
+            );
         }
         for token in [json!(true), json!(1), json!(null), json!(["t"])] {
             let error = take(&mut object(json!({ "confirmation_token": token })), false).unwrap_err();

@@ -246,10 +246,7 @@ mod tests {
         assert_eq!(second, json!("deleted it"));
         assert_eq!(meta["remit/plan"], value(&plan()));
         let (first, ..) = texts(&Plan::default());
-        assert_eq!(
-            first,
-            json!("Dry run: nothing was changed, and it came to nothing that it would change.")
-        );
+        assert_eq!(first, json!("Dry run: nothing was changed, and it came to nothing that it would change."));
     }
 
     #[test]

@@ -112,10 +112,7 @@ impl ToolList {
                 };
                 let mut wire = wire_tool(&wire_name, tool, &name, manifest.uses.contains(&NamespaceName::Http));
                 if !tool.read_only {
-                    arguments::add(
-                        Arc::make_mut(&mut wire.input_schema),
-                        needs_word(tool, &entry.restrictions),
-                    );
+                    arguments::add(Arc::make_mut(&mut wire.input_schema), needs_word(tool, &entry.restrictions));
                 }
                 // Two tools can only meet in one name if a digest collides. Neither may answer for the other.
                 tools.entry(wire_name).and_modify(|taken| *taken = None).or_insert(Some(Listed { wire, name }));
@@ -365,6 +362,8 @@ mod tests {
             "readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": false,
         });
         assert_eq!(tool["annotations"], hints);
+        let properties = tool["inputSchema"]["properties"].as_object().unwrap();
+        assert_eq!(properties.keys().collect::<Vec<_>>(), ["z", "a", "dry_run", "confirmation_token"]);
         assert_eq!(tool.get("title"), None);
         assert_eq!(tool.get("outputSchema"), None);
     }

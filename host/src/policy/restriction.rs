@@ -173,8 +173,7 @@ mod tests {
     fn words_are_plain() {
         let role = |role: &str| Restriction { role: Some(role.to_owned()), ..Restriction::default() };
         let flag = |flag: &str| Restriction { flag: Some(flag.to_owned()), ..Restriction::default() };
-        let permission =
-            |text: &str| Restriction { permission: Some(text.to_owned()), ..Restriction::default() };
+        let permission = |text: &str| Restriction { permission: Some(text.to_owned()), ..Restriction::default() };
         for good in [role("admin"), flag("new_ui.v2"), permission("notes:delete"), Restriction::default()] {
             assert_eq!(check_restriction(&good), None, "{good:?}");
         }
