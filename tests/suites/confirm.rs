@@ -206,7 +206,7 @@ fn a_token_that_one_process_used_counts_in_no_other() {
     put(&home, "b", "1");
     let call = |more: &[&str]| {
         let input = r#"{"entity":"notes","key":"a"}"#;
-        let arguments = [&["--json", "call", "test/keeper.delete", input], more].concat();
+        let arguments = [&["--json", "call", "test/keeper.delete", input][..], more].concat();
         remit(home.path(), &arguments, "")
     };
     let first = call(&[]);

@@ -104,7 +104,7 @@ fn a_call_that_can_change_something_is_on_disk_before_its_guest_runs() {
         records.map(|record| record["outcome"].as_str().expect("text").to_owned()).collect::<Vec<_>>()
     };
     let mut looping = Command::new(program())
-        .args(["call", "test/changes.run"])
+        .args(["call", "test/changes.run", "--yes"])
         .env("REMIT_HOME", &home)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

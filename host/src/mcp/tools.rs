@@ -395,6 +395,8 @@ pub(super) mod tests {
             "readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": false,
         });
         assert_eq!(tool["annotations"], hints);
+        let properties = tool["inputSchema"]["properties"].as_object().unwrap();
+        assert_eq!(properties.keys().collect::<Vec<_>>(), ["z", "a", "dry_run", "confirmation_token"]);
         assert_eq!(tool.get("title"), None);
         assert_eq!(tool.get("outputSchema"), None);
     }

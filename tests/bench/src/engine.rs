@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use remit::app::App;
 use remit::call::{CallRequest, Host};
+use remit::client::Confirmation;
 use remit::config::Config;
 use remit::policy::Identity;
 use tokio_util::sync::CancellationToken;
@@ -49,7 +50,8 @@ pub(crate) fn measure(effort: Effort) {
 
 async fn call(host: &Host) {
     let (tool, arguments) = ("remit/text.echo".parse().expect("a name"), serde_json::from_str(ARGUMENTS));
-    let request = CallRequest::new(Identity::operator("bench"), tool, arguments.expect("an object"));
+    let plain = CallRequest::new(Identity::operator("bench"), tool, arguments.expect("an object"));
+    let request = CallRequest { confirmation: Confirmation::Standing, ..plain };
     let reply = host.call(request, CancellationToken::new()).await;
     assert!(reply.is_ok(), "{reply:?}");
 }

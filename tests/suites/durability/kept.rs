@@ -26,6 +26,9 @@ impl Kept {
         let kept = Self { folder };
         let installed = kept.remit(&["install", file.to_str().expect("a text"), "--yes"]);
         assert_eq!(installed.exit, Some(0), "{installed:?}");
+        // Nobody is there to be asked between a write and a kill.
+        let unasked = kept.remit(&["restrict", "test/keeper", "--confirm", "never"]);
+        assert_eq!(unasked.exit, Some(0), "{unasked:?}");
         kept
     }
 

@@ -80,7 +80,9 @@ pub(super) fn error(error: Error) -> Result<loops::Error> {
     Ok(match error.kind {
         ErrorKind::LoopNotFound => loops::Error::NotFound(error.message),
         ErrorKind::LoopSchedule => loops::Error::InvalidSchedule(error.message),
-        ErrorKind::LoopDefinition | ErrorKind::UnknownTool => loops::Error::InvalidDefinition(error.message),
+        ErrorKind::LoopDefinition | ErrorKind::UnknownTool | ErrorKind::ConfirmationRequired => {
+            loops::Error::InvalidDefinition(error.message)
+        }
         ErrorKind::LoopExists => loops::Error::AlreadyExists(error.message),
         ErrorKind::LoopLimit => loops::Error::Limit(error.message),
         ErrorKind::LoopPreset => loops::Error::Preset,

@@ -105,7 +105,8 @@ fn rights_are_looked_at_before_each_start() {
         (Preset, "look", &narrowed, "loops/limit"),
         (Preset, "look", &gone, "registry/not-found"),
         (Preset, "renamed", &granted, "call/unknown-tool"),
-        (Capability, "wipe", &granted, "ok"),
+        (Preset, "wipe", &granted, "ok"),
+        (Capability, "wipe", &granted, "call/confirmation-required"),
         (Capability, "look", &taken_back, "call/not-allowed"),
         (Capability, "look", &narrowed, "loops/limit"),
         (Capability, "look", &gone, "registry/not-found"),
@@ -140,7 +141,7 @@ fn who_makes_a_loop_decides_what_it_may_do() {
     let snapshot = snapshot(&[None]);
     let cases = [
         (Origin::Capability, "acme/weather", "look", "ok"),
-        (Origin::Capability, "acme/weather", "wipe", "ok"),
+        (Origin::Capability, "acme/weather", "wipe", "call/confirmation-required"),
         (Origin::Capability, "acme/other", "look", "loops/invalid-definition"),
         (Origin::Agent, "remit/loops", "look", "ok"),
         (Origin::Agent, "remit/loops", "wipe", "call/not-allowed"),
