@@ -112,7 +112,16 @@ fn inspector(scene: &Scene, url: &str) -> Result<Vec<String>> {
     for era in ["legacy", "modern"] {
         for transport in ["http", "stdio"] {
             let mut command = scene.node.package("mcp-inspector");
-            command.args(["--cli", "--format", "json", "--strict", "--protocol-era", era, "--method", "tools/list"]);
+            command.args([
+                "--cli",
+                "--format",
+                "json",
+                "--strict",
+                "--protocol-era",
+                era,
+                "--method",
+                "tools/list",
+            ]);
             command.env("REMIT_HOME", scene.home());
             match transport {
                 "http" => command.args(["--transport", "http", "--server-url", url]),
@@ -144,7 +153,10 @@ fn clients(scene: &Scene, url: &str) -> Result<Vec<String>> {
             command.args([transport, client, &target]).env("REMIT_HOME", scene.home());
             let ended = ended(&mut command)?;
             let fits = ended.success && ended.stdout == expected;
-            say(&format!("TypeScript client, {client}, {transport}: {}", if fits { "as expected" } else { "different" }));
+            say(&format!(
+                "TypeScript client, {client}, {transport}: {}",
+                if fits { "as expected" } else { "different" }
+            ));
             if !fits {
                 failed.push(format!(
                     "TypeScript client, {client}, {transport}: {}{}",

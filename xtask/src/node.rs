@@ -7,8 +7,7 @@ use std::process::Command;
 use crate::shell::{Failed, Result, output, program, root};
 
 /// What is locked, and what of ours runs among it.
-const FILES: [&str; 3] =
-    ["conformance/package.json", "conformance/package-lock.json", "typescript_client.mjs"];
+const FILES: [&str; 3] = ["conformance/package.json", "conformance/package-lock.json", "typescript_client.mjs"];
 
 /// A folder with Node and packages.
 pub(crate) struct Node {
