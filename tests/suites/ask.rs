@@ -74,9 +74,7 @@ fn a_question_ends_the_run_and_its_answer_is_there_in_the_next() {
     assert_eq!(failure.error.kind, ErrorKind::InputRequired);
     assert!(failure.usage.fuel > 0, "{:?}", failure.usage);
     let Wants::Answers(questions) = &failure.wants else { panic!("{failure:?}") };
-    let [NamedQuestion { name, question: Question::Form(asked) }] = &questions[..] else {
-        panic!("{questions:?}")
-    };
+    let [NamedQuestion { name, question: Question::Form(asked) }] = &questions[..] else { panic!("{questions:?}") };
     assert_eq!((name.as_str(), asked.message.as_str(), asked.schema.as_str()), ("who", "Who are you?", SCHEMA));
     assert_eq!(home.records()[0].outcome, "call/input-required");
     assert!(home.records()[0].usage.fuel > 0);
@@ -189,19 +187,14 @@ fn a_question_that_may_not_be_asked_reaches_nobody() {
     let home = Home::new();
     let page = |url: &str| Asked::Link("Sign in.".to_owned(), url.to_owned());
     let invalid = [
-        (
-            "schema",
-            Asked::Form("m".to_owned(), r#"{"type":"object","properties":{"a":{"type":"object"}}}"#.to_owned()),
-        ),
+        ("schema", Asked::Form("m".to_owned(), r#"{"type":"object","properties":{"a":{"type":"object"}}}"#.to_owned())),
         ("empty", Asked::Form("\u{200b}".to_owned(), SCHEMA.to_owned())),
         ("foreign", page("https://evil.example/")),
         ("plain", page("http://api.example.com/")),
         ("tokens", Asked::Sample("Say hello.".to_owned(), 1_000_000)),
     ];
-    let everything = Client {
-        features: [Ability::Form, Ability::Link, Ability::Sample, Ability::Roots].into(),
-        ..client(&[], 0)
-    };
+    let everything =
+        Client { features: [Ability::Form, Ability::Link, Ability::Sample, Ability::Roots].into(), ..client(&[], 0) };
     for (slug, asked) in invalid {
         home.install(asker(&Guest::asks(&[("q".to_owned(), asked)]), slug));
         assert_eq!(outcome(&call(&home, slug, everything.clone())), "err 1", "{slug}");

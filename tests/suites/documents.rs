@@ -86,8 +86,7 @@ fn what_is_declared_is_given_and_recorded_as_what_it_is() {
     assert!(complete(&home, "library", of_template("note:id/{id}"), "id").is_ok());
 
     let records = home.records();
-    let told: Vec<_> =
-        records.iter().rev().map(|record| (record.tool.as_str(), record.outcome.as_str())).collect();
+    let told: Vec<_> = records.iter().rev().map(|record| (record.tool.as_str(), record.outcome.as_str())).collect();
     assert_eq!(
         told,
         [
@@ -108,14 +107,8 @@ fn what_is_not_declared_runs_no_guest() {
     home.install(library(&Guest::done().with_documents(), "library", |_| {}));
     let long = format!("note:id/{}", "a".repeat(100_000));
     let unknown = [
-        ("library", "note:other"),
-        ("library", "note:id/"),
-        ("library", "note:id/a/b"),
-        ("library", "NOTE:all"),
-        ("library", "note:all\u{202e}"),
-        ("library", ""),
-        ("library", "file:///etc/passwd"),
-        ("nothing", "note:all"),
+        ("library", "note:other"), ("library", "note:id/"), ("library", "note:id/a/b"), ("library", "NOTE:all"),
+        ("library", "note:all\u{202e}"), ("library", ""), ("library", "file:///etc/passwd"), ("nothing", "note:all"),
         ("library", "note:id/a\n"),
     ];
     for (slug, uri) in unknown {
@@ -205,8 +198,7 @@ fn hostile_answers_do_not_leave() {
 #[test]
 fn what_is_declared_is_exported() {
     let home = Home::new();
-    let refused =
-        home.app.admin().offer(library(&Guest::done(), "library", |_| {})).expect_err("nothing is there");
+    let refused = home.app.admin().offer(library(&Guest::done(), "library", |_| {})).expect_err("nothing is there");
     assert_eq!(refused.kind, ErrorKind::ComponentInvalid);
     assert!(refused.message.contains("documents") && refused.message.contains("remit:capability/resources@0.1.0"));
     let prompts_only = library(&Guest::done(), "library", |manifest| {

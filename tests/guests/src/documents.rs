@@ -15,8 +15,7 @@ impl Guest {
     #[must_use]
     pub fn with_documents(mut self) -> Self {
         self.documents = Some(Documents {
-            read: "(call $document (local.get $uri) (local.get $uri_len) (i32.const 1024) (i32.const 4))"
-                .to_owned(),
+            read: "(call $document (local.get $uri) (local.get $uri_len) (i32.const 1024) (i32.const 4))".to_owned(),
             prompt: "(call $message (i32.const 1024) (i32.const 4))".to_owned(),
             complete: "(call $values (i32.const 1))".to_owned(),
         });

@@ -379,10 +379,7 @@ mod tests {
             Guest::reads_fresh_memory_then_fills_it(),
             Guest::logs(3, "hello"),
             Guest::sends(0, "https://api.example.com/"),
-            Guest::asks(&[
-                ("q".to_owned(), Asked::Sample("hello".to_owned(), 10)),
-                ("r".to_owned(), Asked::Roots),
-            ]),
+            Guest::asks(&[("q".to_owned(), Asked::Sample("hello".to_owned(), 10)), ("r".to_owned(), Asked::Roots)]),
             Guest::offers(&[(0, "run", false)]),
             Guest::updates("note:1", 2),
             Guest::reports(3, "step"),
