@@ -79,12 +79,15 @@ impl Home {
     }
 }
 
+/// A tool, what gives what it asks, what takes it back, and the hint for who lacks it.
+type Need<'a> = (&'a str, &'a dyn Fn(), &'a dyn Fn(), &'a str);
+
 #[test]
 fn what_is_asked_is_checked_at_each_call_and_recorded() {
     let home = scene();
     let admin = home.app.admin();
     home.add("ada", Allowance::default());
-    let cases: [(&str, &dyn Fn(), &dyn Fn(), &str); 4] = [
+    let cases: [Need<'_>; 4] = [
         (
             "editors",
             &|| admin.allow_principal("ada", roles(&["editor"])).expect("allowed"),

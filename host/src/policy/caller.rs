@@ -196,6 +196,7 @@ impl<'a> Caller<'a> {
     }
 }
 
+#[derive(Clone, Copy)]
 enum Lack<'a> {
     Everything,
     One(Need<'a>),
