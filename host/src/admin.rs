@@ -7,6 +7,7 @@ mod asks;
 mod backup;
 mod documents;
 mod loops;
+mod upstreams;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use crate::store::Store;
 
 pub use self::backup::restore;
 pub use self::documents::Imported;
+pub use self::upstreams::{KnownUpstream, UpstreamOffer};
 pub use crate::namespaces::entities::rules::Sums;
 pub use crate::secrets::{KeyCheck, StoredSecret};
 pub use crate::store::{EntitySums, Holding, OldDocument};

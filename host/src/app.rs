@@ -19,6 +19,7 @@ use crate::scheduler::{Deliverer, Scheduler, Way};
 use crate::secrets::{Connections, Vault, sealing_key};
 use crate::standing::Standings;
 use crate::store::Store;
+use crate::upstreams::{Connector, Definitions, Reach, Upstreams};
 
 /// How often a server looks whether another process changed something, to announce it. Calls do not depend on
 /// it: each looks for itself.
@@ -61,6 +62,7 @@ pub struct App {
     standings: Arc<Standings>,
     admin: Admin,
     host: OnceLock<Host>,
+    upstreams: OnceLock<Arc<Upstreams>>,
 }
 
 impl App {
@@ -105,6 +107,7 @@ impl App {
             standings,
             admin,
             host: OnceLock::new(),
+            upstreams: OnceLock::new(),
         })
     }
 
@@ -131,9 +134,22 @@ impl App {
             vault: self.vault.clone(),
             store: self.store.clone(),
             entities: self.config.entities,
+            upstreams: self.upstreams()?,
             changes: watch(self.store.clone()),
         });
         Ok(self.host.get_or_init(|| host).clone())
+    }
+
+    /// Connects to an upstream server once, and gives what it says of its tools: for people who decide about it.
+    pub async fn look_at_upstream(&self, name: &str, reach: &Reach) -> Result<Definitions> {
+        self.connector()?.look(name, reach).await
+    }
+
+    /// Ends the connections to upstream servers, with their programs.
+    pub async fn leave_upstreams(&self) {
+        if let Some(upstreams) = self.upstreams.get() {
+            upstreams.close().await;
+        }
     }
 
     /// The host's own way out, to token endpoints.
@@ -164,6 +180,16 @@ impl App {
         if let Err(error) = self.store.flush() {
             tracing::error!("the last records could not be written: {error}");
         }
+    }
+
+    fn upstreams(&self) -> Result<Arc<Upstreams>> {
+        let upstreams = Upstreams::new(Arc::new(self.connector()?), self.store.clone(), self.artifacts.clone());
+        Ok(Arc::clone(self.upstreams.get_or_init(|| Arc::new(upstreams))))
+    }
+
+    fn connector(&self) -> Result<Connector> {
+        let own = Arc::new(self.own()?);
+        Ok(Connector::new(self.vault.clone(), own, self.home.clone(), self.config.upstream.clone()))
     }
 
     fn egress(&self) -> Result<Egress> {

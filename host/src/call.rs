@@ -17,7 +17,7 @@ use crate::builtin::{self, Desk};
 use crate::client::{Client, Confirmation, Wants};
 use crate::clock;
 use crate::config::EntitiesConfig;
-use crate::egress::{Egress, Ledger};
+use crate::egress::{Egress, Ledger, PLANNED};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{NamespaceName, Runtime as Kind, Tool};
 use crate::namespaces::loops::{Loops, Maker};
@@ -29,6 +29,7 @@ use crate::scheduler::{self, Loop, Origin, Run};
 use crate::secrets::{Redactor, Vault};
 use crate::standing::Standings;
 use crate::store::Store;
+use crate::upstreams::{Upstreams, Wanted};
 use crate::validate::{Mismatch, ToolSchemas};
 
 /// The agents' door. Cheap to clone; it can call and look, never install, grant or approve.
@@ -48,6 +49,7 @@ pub(crate) struct Rooms {
     pub(crate) vault: Arc<Vault>,
     pub(crate) store: Arc<Store>,
     pub(crate) entities: EntitiesConfig,
+    pub(crate) upstreams: Arc<Upstreams>,
     pub(crate) changes: tokio::sync::watch::Receiver<u64>,
 }
 
@@ -177,6 +179,9 @@ impl Host {
         let granted = self.rooms.standings.of(&found.entry);
         let input = valid_input(&request.arguments, found.schemas())?;
         let lease = Lease { deadline: begun + granted.budget().time, cancel: cancel.child_token() };
+        if found.entry.capability.manifest.runtime == Kind::Mcp {
+            return self.upstream(request, found, &lease, trail).await;
+        }
         let http = Http::new(self.rooms.egress.clone(), &self.rooms.vault, self.rooms.standings.clone(), &granted);
         let (limits, access) = (self.rooms.entities, access(request, found.tool()));
         let entities =
@@ -225,6 +230,29 @@ impl Host {
         let (answer, loops) = called.await.map_err(|_| Error::internal("a tool of this program failed"))?;
         trail.loops = Some(loops);
         Ok(tools::Reply { structured: Some(answer?.to_string()), content: Vec::new() })
+    }
+
+    /// Calls a tool of an upstream server in the place of a guest's. In a dry run nothing is sent: what the server
+    /// says of its tools is no promise.
+    async fn upstream(
+        &self,
+        request: &CallRequest,
+        found: &Found,
+        lease: &Lease,
+        trail: &mut Trail,
+    ) -> Result<Answer> {
+        let Capability { name, digest, .. } = &*found.entry.capability;
+        let arguments = request.arguments.clone();
+        let wanted = Wanted { server: &name.slug, tool: &request.tool.tool, pin: *digest, arguments };
+        if request.dry_run {
+            trail.upstream = Some(wanted.record(PLANNED));
+            let said = format!("`{}` would be called; nothing was sent", request.tool);
+            return Ok(Answer { structured: None, content: vec![Content::Text(said)] });
+        }
+        let called = self.rooms.upstreams.call(wanted, lease).await;
+        trail.sent(called.request);
+        let redactor = called.connection.as_ref().map_or(&trail.clean, |connection| connection.redactor());
+        answer::check(called.reply?, found.tool(), found.schemas(), redactor)
     }
 
     /// The loops of the capability itself, or of agents.
@@ -326,6 +354,8 @@ struct Trail {
     http: Option<Http>,
     entities: Option<Entities>,
     loops: Option<Loops>,
+    /// The call of an upstream server, which is all that such a call sends.
+    upstream: Option<RequestRecord>,
     log: Vec<String>,
     /// Knows no secret: for a call that never came near one.
     clean: Redactor,
@@ -359,16 +389,28 @@ impl Trail {
     }
 
     fn requests(&self) -> Vec<RequestRecord> {
-        self.http.as_ref().map_or_else(Vec::new, |http| http.ledger().requests().to_vec())
+        let requests = self.http.as_ref().map_or_else(Vec::new, |http| http.ledger().requests().to_vec());
+        requests.into_iter().chain(self.upstream.clone()).collect()
+    }
+
+    /// Keeps what was sent to an upstream server.
+    fn sent(&mut self, request: RequestRecord) {
+        self.usage = Usage { requests: 1, bytes_out: request.bytes_out, bytes_in: request.bytes_in, ..self.usage };
+        self.upstream = Some(request);
     }
 
     /// In a dry run: the requests that were not sent, and the changes that were not made.
     fn plan(&self) -> Plan {
         Plan {
-            requests: self.http.as_ref().map_or_else(Vec::new, |http| http.ledger().plan()),
+            requests: self.planned(),
             changes: self.entities.as_ref().map_or_else(Vec::new, |entities| entities.plan().to_vec()),
             loops: self.loops.as_ref().map_or_else(Vec::new, |loops| loops.plan().to_vec()),
         }
+    }
+
+    fn planned(&self) -> Vec<RequestRecord> {
+        let planned = self.upstream.iter().filter(|request| request.outcome == PLANNED).cloned();
+        self.http.as_ref().map_or_else(Vec::new, |http| http.ledger().plan()).into_iter().chain(planned).collect()
     }
 
     /// What people could give so that refused requests leave.

@@ -48,6 +48,8 @@ pub struct Config {
     pub capability: BTreeMap<String, CapabilityConfig>,
     /// Exceptions for the host's own requests for one connection, by the secret's name.
     pub secret: BTreeMap<String, SecretConfig>,
+    /// How one upstream MCP server is used, by its name.
+    pub upstream: BTreeMap<String, UpstreamConfig>,
 }
 
 /// What one call may spend.
@@ -262,7 +264,9 @@ impl Config {
         let capabilities = config.capability.values_mut().map(|settings| &mut settings.http);
         let secrets = config.secret.values_mut().map(|settings| &mut settings.http);
         let deliveries = std::iter::once(&mut config.loops.deliver.http);
-        for file in capabilities.chain(secrets).chain(deliveries).flat_map(|exceptions| &mut exceptions.ca) {
+        let upstreams = config.upstream.values_mut().map(|settings| &mut settings.http);
+        let all = capabilities.chain(secrets).chain(deliveries).chain(upstreams);
+        for file in all.flat_map(|exceptions| &mut exceptions.ca) {
             *file = home.join(&file);
         }
         Ok(config)
@@ -289,6 +293,28 @@ pub struct CapabilityConfig {
 pub struct SecretConfig {
     /// Exceptions for requests of the host itself to the token endpoint of the connection of this name.
     pub http: HttpExceptions,
+}
+
+/// How one upstream MCP server is used.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct UpstreamConfig {
+    /// Time to start and to agree on the protocol, in milliseconds.
+    pub connect_ms: u64,
+    /// Time for one call, in milliseconds. The ceiling of `time-ms` counts, too.
+    pub call_ms: u64,
+    /// Calls at once; more wait.
+    pub concurrent: usize,
+    /// Seconds after which a connection that nobody uses is ended, with its program.
+    pub idle_s: u64,
+    /// Exceptions for requests to its address.
+    pub http: HttpExceptions,
+}
+
+impl Default for UpstreamConfig {
+    fn default() -> Self {
+        Self { connect_ms: 20_000, call_ms: 60_000, concurrent: 8, idle_s: 600, http: HttpExceptions::default() }
+    }
 }
 
 /// Exceptions to the address and certificate rules, written by the operator for one capability or one secret.

@@ -19,6 +19,7 @@
 //! | [`egress`] | whether and how a request leaves this machine |
 //! | [`asks`] | what people are asked for when a request is refused |
 //! | [`secrets`] | where credentials are, and that they come out nowhere |
+//! | [`upstreams`] | how an upstream MCP server is reached, and what of it is believed |
 //! | [`audit`] | what is remembered of a call |
 //! | [`doctor`] | whether a home is in order |
 //! | [`store`] | how all this is kept |
@@ -52,4 +53,5 @@ pub mod scheduler;
 pub mod secrets;
 mod standing;
 pub mod store;
+pub mod upstreams;
 pub mod validate;

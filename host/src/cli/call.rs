@@ -30,7 +30,7 @@ Examples:
   jq -n '{place:\"Oslo\"}' | remit call acme/weather.get_forecast -
   remit call acme/weather.add_place '{\"place\":\"Oslo\"}' --dry-run")]
 pub(super) struct CallArgs {
-    /// `publisher/slug.tool`
+    /// `publisher/slug.tool`, or `mcp:server:tool`
     tool: ToolName,
     /// The input: a JSON object, `@FILE`, or `-` for stdin
     #[arg(default_value = "{}")]
@@ -49,7 +49,11 @@ pub(super) fn run(args: CallArgs, context: &Context) -> Result<()> {
     let plain = CallRequest::new(Identity::operator("cli"), args.tool, arguments);
     let request = CallRequest { dry_run: args.dry_run, ..plain };
     let app = context.open()?;
-    let result = super::on_threads(async { Ok(call(&app.host()?, request).await) });
+    let result = super::on_threads(async {
+        let called = call(&app.host()?, request).await;
+        app.leave_upstreams().await;
+        Ok(called)
+    });
     app.shutdown();
     match result? {
         Ok(reply) => answer(&reply, args.usage, context.output),

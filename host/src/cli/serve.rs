@@ -49,6 +49,7 @@ pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
         let schedules = app.scheduler()?.start()?;
         let served = serve(&args, &home, config, host, context.output).await;
         schedules.stop().await;
+        app.leave_upstreams().await;
         served
     });
     app.shutdown();

@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{Config, DeliverConfig, HttpExceptions, Limits};
 use crate::error::{Error, ErrorKind};
+use crate::manifest::check_name;
 use crate::registry::CapabilityName;
 
 /// No WebAssembly memory with 32-bit addresses is larger.
@@ -172,6 +173,26 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
         }
     }
     deliver(&loops.deliver)?;
+    for (name, settings) in &config.upstream {
+        if check_name(name).is_some() {
+            let message = format!("`upstream.{name}` is no name of an MCP server");
+            return Err(InvalidValue::new(&["upstream", name], message).hint("write [upstream.NAME]"));
+        }
+        let numbers = [
+            ("connect-ms", settings.connect_ms, TIME_MS),
+            ("call-ms", settings.call_ms, TIME_MS),
+            ("concurrent", settings.concurrent as u64, CALLS),
+            ("idle-s", settings.idle_s, SOME),
+        ];
+        for (key, value, range) in numbers {
+            if !range.contains(&value) {
+                let message =
+                    format!("`upstream.{name}.{key}` must be between {} and {}", range.start(), range.end());
+                return Err(InvalidValue::new(&["upstream", name, key], message));
+            }
+        }
+        exceptions(["upstream", name, "http"], &settings.http)?;
+    }
     for (name, settings) in &config.capability {
         if name.parse::<CapabilityName>().is_err() {
             let path = ["capability", name];

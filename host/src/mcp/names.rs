@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::registry::{CapabilityName, Digest, ToolName};
+use crate::registry::{Capability, CapabilityName, Digest, ToolName, UPSTREAM};
 
 /// The longest name that every client takes. Several providers of models stop at 64 characters.
 const MAX_NAME: usize = 64;
@@ -22,7 +22,8 @@ impl<'a> Slugs<'a> {
     /// Counts the publishers of each slug.
     pub(super) fn of(installed: impl IntoIterator<Item = &'a CapabilityName>) -> Self {
         let mut publishers = BTreeMap::new();
-        for name in installed {
+        // The names of upstream servers' tools begin otherwise, and meet no others.
+        for name in installed.into_iter().filter(|name| !name.is_upstream()) {
             *publishers.entry(name.slug.as_str()).or_insert(0) += 1;
         }
         Self(publishers)
@@ -50,13 +51,41 @@ pub(super) fn wire_name(name: &ToolName, slugs: &Slugs<'_>) -> Option<String> {
     Some(shortened(full))
 }
 
+/// The wire names of an upstream server's tools, by their own: `mcp_<server>__<tool>`, with `_` for each character
+/// that not every client takes. Tools whose names would be the same so, or differ in case alone, all end in a digest
+/// of their own name: none takes over the name of another. Empty for every other capability.
+pub(super) fn upstream_names(capability: &Capability) -> BTreeMap<&str, String> {
+    if !capability.name.is_upstream() {
+        return BTreeMap::new();
+    }
+    let safe = |character: char| if character.is_ascii_alphanumeric() || character == '-' { character } else { '_' };
+    let plain = |tool: &str| -> String { tool.chars().map(safe).collect() };
+    let tools = capability.manifest.tools.iter().map(|tool| tool.name.as_str());
+    let mut folded: BTreeMap<String, usize> = BTreeMap::new();
+    for tool in tools.clone() {
+        *folded.entry(plain(tool).to_ascii_lowercase()).or_insert(0) += 1;
+    }
+    let name = |tool: &str| {
+        let full = format!("{UPSTREAM}_{}__{}", capability.name.slug, plain(tool));
+        let is_shared = folded.get(&plain(tool).to_ascii_lowercase()).is_some_and(|tools| *tools > 1);
+        if is_shared || full.len() > MAX_NAME { ended(&full, tool) } else { full }
+    };
+    tools.map(|tool| (tool, name(tool))).collect()
+}
+
+/// The beginning of `full`, ended in a digest of `whole`.
+fn ended(full: &str, whole: &str) -> String {
+    let digest = Digest::of(whole.as_bytes()).hex();
+    let kept: String = full.chars().take(MAX_NAME - SHORT_DIGEST - 1).collect();
+    format!("{kept}_{}", &digest[..SHORT_DIGEST])
+}
+
 /// Keeps the beginning of a name that is too long and ends it in a digest of the whole.
 fn shortened(full: String) -> String {
     if full.len() <= MAX_NAME {
         return full;
     }
-    let digest = Digest::of(full.as_bytes()).hex();
-    format!("{}_{}", &full[..MAX_NAME - SHORT_DIGEST - 1], &digest[..SHORT_DIGEST])
+    ended(&full, &full)
 }
 
 #[cfg(test)]

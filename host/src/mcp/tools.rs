@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rmcp::model::{Tool, ToolAnnotations};
 
-use super::names::{Slugs, wire_name};
+use super::names::{Slugs, upstream_names, wire_name};
 use super::text::{clean_line, clean_text};
 use crate::call::Host;
 use crate::error::Result;
@@ -103,9 +103,11 @@ impl ToolList {
             if exposed.peek().is_some() {
                 titles.push(clean_line(&manifest.title, MAX_TITLE));
             }
+            let upstream = upstream_names(&entry.capability);
             for tool in exposed {
                 let name = ToolName { capability: entry.capability.name.clone(), tool: tool.name.clone() };
-                let Some(wire_name) = wire_name(&name, &slugs) else {
+                let own = upstream.get(tool.name.as_str()).cloned();
+                let Some(wire_name) = own.or_else(|| wire_name(&name, &slugs)) else {
                     tracing::warn!(tool = %name, "not listed: its name is none that clients take");
                     continue;
                 };
@@ -170,7 +172,7 @@ impl ToolList {
 /// Whether every namespace that the capability imports is granted: without one it cannot be instantiated.
 fn is_ready(entry: &Entry) -> bool {
     let manifest = &entry.capability.manifest;
-    matches!(manifest.runtime, Runtime::Component | Runtime::Builtin)
+    matches!(manifest.runtime, Runtime::Component | Runtime::Builtin | Runtime::Mcp)
         && manifest.uses.iter().all(|&namespace| is_granted(namespace, &entry.grants))
 }
 

@@ -14,4 +14,4 @@ pub use artifacts::Artifacts;
 pub use capability::Capability;
 pub use catalog::{Catalog, Entry, Snapshot};
 pub use digest::Digest;
-pub use name::{CapabilityName, ToolName};
+pub use name::{CapabilityName, ToolName, UPSTREAM};

@@ -19,6 +19,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0003_loops.sql"),
     include_str!("migrations/0004_entities.sql"),
     include_str!("migrations/0005_deliveries.sql"),
+    include_str!("migrations/0009_upstreams.sql"),
 ];
 
 /// Marks the file as ours: the letters "RMIT".

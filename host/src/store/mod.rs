@@ -22,6 +22,7 @@ mod presets;
 mod process;
 mod runs;
 mod secrets;
+mod upstreams;
 mod writer;
 
 use std::fs::File;
@@ -52,6 +53,7 @@ pub use loops::Timed;
 pub(crate) use loops::{Claim, Passed};
 pub use runs::Report;
 pub(crate) use secrets::{Sealed, SealedRoster, SecretRows, Shelf};
+pub use upstreams::{Held, Upstream};
 
 /// The database's file in the data directory.
 const FILE: &str = "remit.db";
