@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 pub(crate) use self::environment::reference_is_to_be_written;
-pub use self::environment::{ENVIRONMENT, Variable, backtrace_wanted, home, log_filter, of_programs, token};
+pub use self::environment::{ENVIRONMENT, Variable, backtrace_wanted, find_program, home, log_filter, of_programs, token};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The file in a home that holds all this.

@@ -24,6 +24,7 @@ mod install;
 mod list;
 mod logging;
 mod loops;
+mod mcp;
 mod missing;
 mod mistake;
 mod new;
@@ -116,6 +117,7 @@ enum Command {
     Call(call::CallArgs),
     Serve(serve::ServeArgs),
     Loops(loops::LoopsArgs),
+    Mcp(mcp::McpArgs),
     Audit(audit::AuditArgs),
     Backup(backup::BackupArgs),
     Restore(backup::RestoreArgs),
@@ -209,6 +211,7 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Call(args) => call::run(args, context),
         Command::Serve(args) => serve::run(args, context),
         Command::Loops(args) => loops::run(args, context),
+        Command::Mcp(args) => mcp::run(args, context),
         Command::Audit(args) => audit::run(args, context),
         Command::Backup(args) => backup::back_up(args, context),
         Command::Restore(args) => backup::restore(args, context),
