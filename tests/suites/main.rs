@@ -34,6 +34,7 @@ mod scaffold;
 mod secrets;
 mod text;
 mod tidy;
+mod upstreams;
 
 #[path = "../support/mod.rs"]
 mod support;
