@@ -457,6 +457,8 @@ mod tests {
                 "line 2: `loops.deliver.secret` is missing",
                 Some("name a stored secret: remit secret set NAME"),
             ),
+            ("[upstream.Home]\n", "line 1: `upstream.Home` is no name of an MCP server", Some("write [upstream.NAME]")),
+            ("[upstream.home]\ncall-ms = 0\n", "line 2: `upstream.home.call-ms` must be between 1 and 3600000", None),
             (
                 "[serve]\norigins = [\"example.com\"]\n",
                 "line 2: `example.com` is no origin",

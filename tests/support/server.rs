@@ -1,4 +1,4 @@
-//! An upstream MCP server of a test's own: `tests/fixtures/mcp-server/server.sh` over a folder that the test changes.
+//! An upstream MCP server of a test's own: `tests/mcp-server/server.sh` over a folder that the test changes.
 
 use std::path::{Path, PathBuf};
 
@@ -65,7 +65,7 @@ impl Server {
 
     /// The way to it, with these variables.
     pub(crate) fn reach(&self, environment: &[(&str, &str)]) -> Reach {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/mcp-server/server.sh");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/mcp-server/server.sh");
         let script = script.canonicalize().expect("the server's program");
         let text = |path: &Path| path.to_str().expect("a plain path").to_owned();
         Reach::Command {

@@ -135,6 +135,43 @@ mod tests {
     }
 
     #[test]
+    fn tools_of_an_upstream_have_safe_names_and_none_has_anothers() {
+        let long = "x".repeat(100);
+        let tools = ["plain", "getPin", "lights.set", "lights/set", "a", "A", long.as_str()];
+        let tools: Vec<_> = tools
+            .iter()
+            .map(|name| serde_json::json!({ "name": name, "description": "d", "inputSchema": {} }))
+            .collect();
+        let manifest = serde_json::json!({
+            "publisher": "mcp", "slug": "house", "version": "1.0.0", "title": "T", "description": "d",
+            "runtime": "mcp", "tools": tools,
+        });
+        let capability = Capability {
+            name: CapabilityName::of_upstream("house"),
+            digest: Digest::of(b""),
+            manifest: serde_json::from_value(manifest).unwrap(),
+            installed_at: 0,
+            size: 0,
+        };
+        let names = upstream_names(&capability);
+        assert_eq!((names["plain"].as_str(), names["getPin"].as_str()), ("mcp_house__plain", "mcp_house__getPin"));
+        assert!(names["lights.set"].starts_with("mcp_house__lights_set_"), "{names:?}");
+        let mut folded: Vec<_> = names.values().map(|name| name.to_ascii_lowercase()).collect();
+        folded.sort();
+        folded.dedup();
+        assert_eq!(folded.len(), 7, "{names:?}");
+        assert!(names.values().all(|name| name.len() <= MAX_NAME), "{names:?}");
+        let other = Capability { name: "acme/house".parse().unwrap(), ..capability };
+        assert!(upstream_names(&other).is_empty());
+    }
+
+    #[test]
+    fn an_upstream_takes_no_slug_from_others() {
+        let names = names(&["acme/house", "mcp/house"], "add");
+        assert_eq!(names[0].as_deref(), Some("house__add"));
+    }
+
+    #[test]
     fn a_bad_part_makes_no_name() {
         let tool = |capability: (&str, &str), tool: &str| ToolName {
             capability: CapabilityName { publisher: capability.0.to_owned(), slug: capability.1.to_owned() },

@@ -65,8 +65,7 @@ impl Store {
         let (name, now) = (name.clone(), self.now_ms());
         self.write(move |connection| {
             let pin = read_pin(connection, &name)?;
-            delete(connection, &name)?;
-            upstreams::forget(connection, &name)?;
+            remove(connection, &name)?;
             presets::sync(connection, &name, now)?;
             Ok(pin.map(|(_, digest)| digest))
         })
@@ -171,7 +170,13 @@ fn refuse_other_bytes(name: &CapabilityName, version: &Version, installed: &Vers
     .hint(format!("raise `version` in `capability.json`, or run `remit uninstall {name}` first")))
 }
 
-pub(super) fn delete(connection: &Connection, name: &CapabilityName) -> Result<()> {
+/// Removes an install, and how it is reached when it is an upstream server.
+pub(super) fn remove(connection: &Connection, name: &CapabilityName) -> Result<()> {
+    upstreams::forget(connection, name)?;
+    delete(connection, name)
+}
+
+fn delete(connection: &Connection, name: &CapabilityName) -> Result<()> {
     connection
         .prepare_cached("DELETE FROM installs WHERE publisher = ?1 AND slug = ?2")?
         .execute((&name.publisher, &name.slug))?;

@@ -2,12 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
+use remit::clock::Clock;
 use remit::error::ErrorKind;
 use remit::upstreams::Reach;
 use remit_upstream::{Answer, Seen, Upstream};
 use serde_json::{Value, json};
 
 use crate::support::home::{Home, outcome};
+use crate::support::outside::{Lookup, Outside};
 use crate::support::server::{add, tool};
 
 const HOST: &str = "mcp.example.com";
@@ -116,11 +118,14 @@ fn a_redirect_takes_no_header_along() {
 
 #[test]
 fn an_address_that_is_not_public_is_not_reached() {
-    let (home, upstream) = world(newer);
-    // No exception is written for this name.
-    let reach = reach(&[]);
-    let other = home.threads.block_on(home.app.look_at_upstream("unknown", &reach)).unwrap_err();
-    assert_eq!(other.kind, ErrorKind::McpUnreachable);
+    let upstream = Upstream::start(&[HOST], newer);
+    let outside = Outside::at(upstream.address());
+    outside.name(HOST, Lookup::Address("10.0.0.1".parse().unwrap()));
+    let home = Home::open_in(tempfile::tempdir().unwrap(), outside.wired(), Arc::new(Clock::system()));
+    let refused = home.threads.block_on(home.app.look_at_upstream("web", &reach(&[]))).unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::McpUnreachable);
+    assert!(refused.hint.is_some_and(|hint| hint.contains("[upstream.web.http]")));
+    assert_eq!(outside.counts(), (1, 0), "looked up, and not dialled");
     assert!(upstream.seen().is_empty());
 }
 
