@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 pub(crate) use self::environment::reference_is_to_be_written;
-pub use self::environment::{ENVIRONMENT, Variable, backtrace_wanted, find_program, home, log_filter, of_programs, token};
+pub use self::environment::{
+    ENVIRONMENT, Variable, backtrace_wanted, find_program, home, log_filter, of_programs, token,
+};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The file in a home that holds all this.
@@ -457,8 +459,16 @@ mod tests {
                 "line 2: `loops.deliver.secret` is missing",
                 Some("name a stored secret: remit secret set NAME"),
             ),
-            ("[upstream.Home]\n", "line 1: `upstream.Home` is no name of an MCP server", Some("write [upstream.NAME]")),
-            ("[upstream.home]\ncall-ms = 0\n", "line 2: `upstream.home.call-ms` must be between 1 and 3600000", None),
+            (
+                "[upstream.Home]\n",
+                "line 1: `upstream.Home` is no name of an MCP server",
+                Some("write [upstream.NAME]"),
+            ),
+            (
+                "[upstream.home]\ncall-ms = 0\n",
+                "line 2: `upstream.home.call-ms` must be between 1 and 3600000",
+                None,
+            ),
             (
                 "[serve]\norigins = [\"example.com\"]\n",
                 "line 2: `example.com` is no origin",

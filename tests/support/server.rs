@@ -71,7 +71,10 @@ impl Server {
         Reach::Command {
             program: "/bin/sh".to_owned(),
             arguments: vec![text(&script), text(self.0.path())],
-            environment: environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            environment: environment
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
         }
     }
 

@@ -66,7 +66,8 @@ impl Admin {
 
     /// Adds a server, or accepts what it says now. Its secrets go where `reach` says from now on.
     pub fn accept_upstream(&self, reach: &Reach, offer: &UpstreamOffer) -> Result<()> {
-        let before = self.catalog.current()?.entries.get(&offer.capability.name).map(|entry| entry.capability.digest);
+        let before =
+            self.catalog.current()?.entries.get(&offer.capability.name).map(|entry| entry.capability.digest);
         // The bytes are on disk before anything pins them, as with components.
         let digest = self.artifacts.write(&offer.definitions.bytes())?;
         if digest != offer.capability.digest {

@@ -116,7 +116,8 @@ impl Own {
         record: &Mutex<RequestRecord>,
     ) -> Result<http::Response<Vec<u8>>, Unreached> {
         let exceptions = self.exceptions.get(name).unwrap_or(&self.no_exceptions);
-        self.send_under((&format!("secret.\"{name}\""), exceptions), token_url, request, record, &self.limits).await
+        self.send_under((&format!("secret.\"{name}\""), exceptions), token_url, request, record, &self.limits)
+            .await
     }
 
     /// Sends a request to the webhook at `url`.

@@ -58,7 +58,8 @@ pub(super) fn upstream_names(capability: &Capability) -> BTreeMap<&str, String> 
     if !capability.name.is_upstream() {
         return BTreeMap::new();
     }
-    let safe = |character: char| if character.is_ascii_alphanumeric() || character == '-' { character } else { '_' };
+    let safe =
+        |character: char| if character.is_ascii_alphanumeric() || character == '-' { character } else { '_' };
     let plain = |tool: &str| -> String { tool.chars().map(safe).collect() };
     let tools = capability.manifest.tools.iter().map(|tool| tool.name.as_str());
     let mut folded: BTreeMap<String, usize> = BTreeMap::new();

@@ -106,18 +106,17 @@ mod tests {
         let texts: Vec<&str> = filled.texts.iter().map(|text| text.as_str()).collect();
         assert_eq!(
             texts,
-            [
-                "Bearer tok_5f8Zq2pV7wXcT4",
-                "plain",
-                "tok_5f8Zq2pV7wXcT4/tok_5f8Zq2pV7wXcT4",
-                "{{ not one }}"
-            ]
+            ["Bearer tok_5f8Zq2pV7wXcT4", "plain", "tok_5f8Zq2pV7wXcT4/tok_5f8Zq2pV7wXcT4", "{{ not one }}"]
         );
         assert_eq!(filled.names, ["TOKEN"]);
         assert_eq!(filled.redactor.redact_text("it is tok_5f8Zq2pV7wXcT4"), "it is [redacted:TOKEN]");
-        assert!(filled.is_same(&vault.fill(&["Bearer {{TOKEN}}", "plain", "{{TOKEN}}/{{TOKEN}}", "{{ not one }}"]).unwrap()));
+        assert!(filled.is_same(
+            &vault.fill(&["Bearer {{TOKEN}}", "plain", "{{TOKEN}}/{{TOKEN}}", "{{ not one }}"]).unwrap()
+        ));
         vault.set("TOKEN", b"another_8Zq2pV7wXcT4").unwrap();
-        assert!(!filled.is_same(&vault.fill(&["Bearer {{TOKEN}}", "plain", "{{TOKEN}}/{{TOKEN}}", "{{ not one }}"]).unwrap()));
+        assert!(!filled.is_same(
+            &vault.fill(&["Bearer {{TOKEN}}", "plain", "{{TOKEN}}/{{TOKEN}}", "{{ not one }}"]).unwrap()
+        ));
     }
 
     #[test]

@@ -130,8 +130,10 @@ impl Connector {
             let unreached = web.unreached();
             let hint = unreached.as_ref().and_then(|why| why.hint.clone());
             let error = match unreached {
-                Some(why) => Error::new(ErrorKind::McpUnreachable, format!("the MCP server `{name}` cannot be reached"))
-                    .detail(why),
+                Some(why) => {
+                    Error::new(ErrorKind::McpUnreachable, format!("the MCP server `{name}` cannot be reached"))
+                        .detail(why)
+                }
                 None => refused(name, &error, redactor),
             };
             Error { hint: hint.or(error.hint.clone()), ..error }
@@ -146,7 +148,8 @@ fn both_eras() -> ClientLifecycleMode {
 }
 
 fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
-    let invalid = || Error::new(ErrorKind::SecretInvalid, format!("the value of `{name}` cannot be a header field's"));
+    let invalid =
+        || Error::new(ErrorKind::SecretInvalid, format!("the value of `{name}` cannot be a header field's"));
     let mut filled = HeaderValue::from_str(value).map_err(|_| invalid())?;
     filled.set_sensitive(true);
     Ok((HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?, filled))

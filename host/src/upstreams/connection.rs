@@ -127,9 +127,10 @@ impl Connection {
         let mut listed = self.listed.lock().await;
         // Before the list: a change that is announced meanwhile is looked at again.
         let changes = self.changes.load(Ordering::Relaxed);
-        if let Some(known) = listed.as_ref().filter(|known| {
-            known.changes == changes && clock::monotonic().duration_since(known.at) < FRESH
-        }) {
+        if let Some(known) = listed
+            .as_ref()
+            .filter(|known| known.changes == changes && clock::monotonic().duration_since(known.at) < FRESH)
+        {
             return Ok(Arc::clone(&known.definitions));
         }
         let definitions = Arc::new(self.list().await?);

@@ -6,7 +6,7 @@ use base64::prelude::BASE64_STANDARD;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::runtime::tools::{Contents, Content, Embedded, Failure, Media, Reply};
+use crate::runtime::tools::{Content, Contents, Embedded, Failure, Media, Reply};
 
 /// The pieces of an answer, or what the tool said of its failure.
 pub(super) fn reply(result: CallToolResult) -> Result<Result<Reply, Failure>> {

@@ -73,7 +73,8 @@ impl Definitions {
     /// The one form.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
-        let tools: Map<String, Value> = self.tools.iter().map(|(name, tool)| (name.clone(), tool.clone())).collect();
+        let tools: Map<String, Value> =
+            self.tools.iter().map(|(name, tool)| (name.clone(), tool.clone())).collect();
         Value::Object(tools).to_string().into_bytes()
     }
 

@@ -226,7 +226,10 @@ mod tests {
             (json!({ "name": "x".repeat(129) }), "its name"),
             (json!({ "inputSchema": { "type": "string" } }), "not that of an object"),
             (json!({ "inputSchema": { "type": ["object", "null"] } }), "not that of an object"),
-            (json!({ "inputSchema": { "properties": { "a": { "$ref": "https://evil.example/s.json" } } } }), "cannot be used"),
+            (
+                json!({ "inputSchema": { "properties": { "a": { "$ref": "https://evil.example/s.json" } } } }),
+                "cannot be used",
+            ),
             (json!({ "inputSchema": { "properties": { "a": { "pattern": "(?=a)b" } } } }), "cannot be used"),
             (json!({ "inputSchema": { "properties": { "a\u{200b}": {} } } }), "hidden"),
             (json!({ "inputSchema": { "properties": { "a": { "enum": ["x\u{e0041}"] } } } }), "hidden"),

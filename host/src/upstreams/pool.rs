@@ -119,11 +119,12 @@ impl Upstreams {
                 Err(Error::new(ErrorKind::Time, format!("the MCP server `{}` took too long", wanted.server)))
             }
         };
-        request.outcome = reply.as_ref().map_or_else(|error| error.kind.code(), |_| crate::egress::SENT).to_owned();
-        request.secrets = connection.as_ref().map_or_else(Vec::new, |known: &Arc<Connection>| known.filled().names.clone());
+        request.outcome =
+            reply.as_ref().map_or_else(|error| error.kind.code(), |_| crate::egress::SENT).to_owned();
+        request.secrets =
+            connection.as_ref().map_or_else(Vec::new, |known: &Arc<Connection>| known.filled().names.clone());
         request.bytes_in = reply.as_ref().map_or(0, |reply| reply.as_ref().map_or(0, size));
-        request.time_ms =
-            u64::try_from(clock::monotonic().duration_since(begun).as_millis()).unwrap_or(u64::MAX);
+        request.time_ms = u64::try_from(clock::monotonic().duration_since(begun).as_millis()).unwrap_or(u64::MAX);
         Called { reply, request, connection }
     }
 
@@ -146,7 +147,10 @@ impl Upstreams {
         let slot = self.slot(wanted.server, settings);
         let _place = slot.place(wanted.server).await?;
         let Some(upstream) = self.store.upstream(wanted.server)? else {
-            return Err(Error::new(ErrorKind::McpUnreachable, format!("the MCP server `{}` was removed", wanted.server)));
+            return Err(Error::new(
+                ErrorKind::McpUnreachable,
+                format!("the MCP server `{}` was removed", wanted.server),
+            ));
         };
         let connection = slot.connection(&self.connector, &upstream, settings).await?;
         *used = Some(Arc::clone(&connection));
@@ -280,7 +284,8 @@ impl Slot {
             return Ok(Arc::clone(definitions));
         }
         let read = Definitions::read(&artifacts.read(pin)?);
-        let definitions = Arc::new(read.ok_or_else(|| Error::internal("what is pinned of a server are definitions"))?);
+        let definitions =
+            Arc::new(read.ok_or_else(|| Error::internal("what is pinned of a server are definitions"))?);
         *pinned = Some((*pin, Arc::clone(&definitions)));
         Ok(definitions)
     }
@@ -356,8 +361,9 @@ async fn end_when_idle(line: Weak<tokio::sync::Mutex<Line>>, connection: Weak<Co
 
 fn changed(wanted: &Wanted<'_>) -> Error {
     let Wanted { server, tool, .. } = wanted;
-    let message =
-        format!("the MCP server `{server}` describes `{tool}` otherwise than was accepted; a person has to look at it");
+    let message = format!(
+        "the MCP server `{server}` describes `{tool}` otherwise than was accepted; a person has to look at it"
+    );
     Error::new(ErrorKind::McpDefinitionChanged, message).hint(format!("remit mcp accept {server}"))
 }
 

@@ -54,8 +54,10 @@ impl Reach {
                         return Err(usage("an argument holds a NUL"));
                     }
                     if !placeholders(argument)?.is_empty() {
-                        return Err(usage("a placeholder stands in an argument, which every user of this machine can read")
-                            .hint("pass it as `--env KEY={{NAME}}`"));
+                        return Err(usage(
+                            "a placeholder stands in an argument, which every user of this machine can read",
+                        )
+                        .hint("pass it as `--env KEY={{NAME}}`"));
                     }
                 }
                 for (name, value) in environment {
@@ -185,7 +187,8 @@ mod tests {
 
     #[test]
     fn secrets_stand_in_values_and_nowhere_else() {
-        let good = command("/bin/server", &["--port", "1"], &[("TOKEN", "{{B}}"), ("PLAIN", "x"), ("T2", "{{A}}{{B}}")]);
+        let good =
+            command("/bin/server", &["--port", "1"], &[("TOKEN", "{{B}}"), ("PLAIN", "x"), ("T2", "{{A}}{{B}}")]);
         good.check().unwrap();
         assert_eq!(good.secrets().unwrap(), ["A", "B"]);
         assert_eq!(good.place(), "/bin/server --port 1", "no values");

@@ -165,8 +165,9 @@ impl StreamableHttpClient for Web {
 /// The answer in a body: JSON, or the one message of an event stream that answers. What else a stream tells is
 /// dropped.
 fn answer(received: &Received) -> Option<ServerJsonRpcMessage> {
-    let is_answer =
-        |message: &ServerJsonRpcMessage| !matches!(message, ServerJsonRpcMessage::Notification(_) | ServerJsonRpcMessage::Request(_));
+    let is_answer = |message: &ServerJsonRpcMessage| {
+        !matches!(message, ServerJsonRpcMessage::Notification(_) | ServerJsonRpcMessage::Request(_))
+    };
     if received.content_type.starts_with(EVENTS) {
         let text = String::from_utf8_lossy(&received.body);
         return events(&text).filter_map(|data| serde_json::from_str(&data).ok()).find(is_answer);

@@ -26,7 +26,11 @@ fn a_call_goes_the_way_of_every_call() {
     assert!(server.heard().contains("\"name\":\"lights.set\",\"arguments\":{\"on\":true}"), "{}", server.heard());
     let record = &home.records()[0];
     assert_eq!((record.capability.as_str(), record.tool.as_str()), ("mcp/house", "lights.set"));
-    let requests: Vec<_> = record.requests.iter().map(|one| (one.method.as_str(), one.authority.as_str(), one.outcome.as_str())).collect();
+    let requests: Vec<_> = record
+        .requests
+        .iter()
+        .map(|one| (one.method.as_str(), one.authority.as_str(), one.outcome.as_str()))
+        .collect();
     assert_eq!(requests, [("tools/call", "mcp:house", "sent")]);
     assert_eq!(record.usage.requests, 1);
 
@@ -52,7 +56,12 @@ fn a_dry_run_sends_nothing_and_says_what_it_would() {
         let host = home.host();
         let request = CallRequest { dry_run: true, ..request(&format!("mcp:house:{name}"), &json!({})) };
         let reply = home.threads.block_on(host.call(request, CancellationToken::new())).unwrap();
-        let planned: Vec<_> = reply.plan.requests.iter().map(|one| format!("{} {}{}", one.method, one.authority, one.path)).collect();
+        let planned: Vec<_> = reply
+            .plan
+            .requests
+            .iter()
+            .map(|one| format!("{} {}{}", one.method, one.authority, one.path))
+            .collect();
         assert_eq!(planned, [format!("tools/call mcp:house/{name}")]);
         assert_eq!(reply.usage.requests, 0);
     }
@@ -74,7 +83,10 @@ fn agents_see_the_pin_under_a_safe_name_and_without_reaching_the_server() {
     assert_eq!(names.len(), 5, "{names:?}");
     assert!(names.contains(&"mcp_house__plain".to_owned()), "{names:?}");
     for name in &names {
-        assert!(name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)), "{name}");
+        assert!(
+            name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)),
+            "{name}"
+        );
     }
     let mut folded: Vec<_> = names.iter().map(|name| name.to_lowercase()).collect();
     folded.dedup();
@@ -124,6 +136,29 @@ fn the_connection_is_kept_and_ends_with_its_program() {
 }
 
 #[test]
+fn what_a_program_started_ends_with_it_however_it_resists() {
+    let home = Home::new();
+    let server = Server::new(&json!([tool("say")]), "trap '' TERM; sleep 3600 & text $!");
+    server.add(&home, "house");
+    let child = outcome(&home.call("mcp:house:say", &json!({})));
+    let is_alive = || std::path::Path::new("/proc").join(&child).join("exe").exists();
+    assert!(is_alive(), "{child}");
+    home.threads.block_on(home.app.leave_upstreams());
+    wait_until(|| !is_alive(), || "it lives on".to_owned());
+}
+
+#[test]
+fn a_connection_that_nobody_uses_ends() {
+    let home = Home::with_settings("[upstream.house]\nidle-s = 1\n");
+    let server = Server::new(&json!([tool("say")]), "text $$");
+    server.add(&home, "house");
+    let first = outcome(&home.call("mcp:house:say", &json!({})));
+    wait_until(|| !std::path::Path::new("/proc").join(&first).exists(), || "it lives on".to_owned());
+    let second = outcome(&home.call("mcp:house:say", &json!({})));
+    assert_ne!(first, second, "and is made again for the next call");
+}
+
+#[test]
 fn a_cancelled_call_is_told_to_the_server() {
     let home = Home::new();
     let server = Server::new(&json!([tool("say")]), ": it never answers");
@@ -146,11 +181,13 @@ fn a_cancelled_call_is_told_to_the_server() {
 fn a_server_gets_what_was_written_down_and_nothing_else() {
     let home = Home::new();
     home.app.admin().set_secret("HOUSE", b"tok_5f8Zq2pV7wXcT4").unwrap();
-    let server = Server::new(&json!([tool("say")]), "env >\"$folder/env\"; ls /proc/$$/fd >\"$folder/fds\"; text ok");
+    let server =
+        Server::new(&json!([tool("say")]), "env >\"$folder/env\"; ls /proc/$$/fd >\"$folder/fds\"; text ok");
     add(&home, "house", &server.reach(&[("TOKEN", "{{HOUSE}}"), ("PLAIN", "x")]));
     assert_eq!(outcome(&home.call("mcp:house:say", &json!({}))), "ok");
     let environment = std::fs::read_to_string(server.file("env")).unwrap();
-    let mut names: Vec<_> = environment.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
+    let mut names: Vec<_> =
+        environment.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
     names.sort_unstable();
     names.retain(|name| !["PATH", "HOME", "LANG", "PWD", "OLDPWD", "SHLVL", "_"].contains(name));
     assert_eq!(names, ["PLAIN", "TOKEN"]);
@@ -160,7 +197,12 @@ fn a_server_gets_what_was_written_down_and_nothing_else() {
     let low: Vec<_> = descriptors.lines().filter(|number| number.len() == 1).collect();
     assert!(low.iter().all(|number| ["0", "1", "2", "3"].contains(number)), "{descriptors}");
     // Nowhere else.
-    for command in [&["mcp", "list", "--json"][..], &["mcp", "show", "house", "--json"], &["mcp", "show", "house"], &["audit", "--json"]] {
+    for command in [
+        &["mcp", "list", "--json"][..],
+        &["mcp", "show", "house", "--json"],
+        &["mcp", "show", "house"],
+        &["audit", "--json"],
+    ] {
         let ended = remit(home.path(), command, "");
         assert_eq!(ended.exit, Some(0), "{ended:?}");
         assert!(!ended.stdout.contains("tok_5f8") && !ended.stderr.contains("tok_5f8"), "{ended:?}");

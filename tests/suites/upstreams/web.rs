@@ -69,16 +69,25 @@ fn newer(seen: &Seen) -> Answer {
     let message = message(seen);
     let id = &message["id"];
     match message["method"].as_str().unwrap_or_default() {
-        "server/discover" => result(id, &json!({
-            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} },
-            "ttlMs": 0, "cacheScope": "private",
-        })),
-        "tools/list" => result(id, &json!({
-            "resultType": "complete", "tools": [tool("say")], "ttlMs": 3_600_000, "cacheScope": "public",
-        })),
-        "tools/call" => result(id, &json!({
-            "resultType": "complete", "content": [{ "type": "text", "text": message["params"]["arguments"].to_string() }],
-        })),
+        "server/discover" => result(
+            id,
+            &json!({
+                "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} },
+                "ttlMs": 0, "cacheScope": "private",
+            }),
+        ),
+        "tools/list" => result(
+            id,
+            &json!({
+                "resultType": "complete", "tools": [tool("say")], "ttlMs": 3_600_000, "cacheScope": "public",
+            }),
+        ),
+        "tools/call" => result(
+            id,
+            &json!({
+                "resultType": "complete", "content": [{ "type": "text", "text": message["params"]["arguments"].to_string() }],
+            }),
+        ),
         _ => Answer::new(404, "text/plain", ""),
     }
 }
@@ -152,13 +161,17 @@ fn a_changed_list_is_seen_whatever_the_server_says_of_its_age() {
         let message = message(seen);
         if message["method"] == "tools/list" {
             let tools = listed.lock().unwrap().clone();
-            return result(&message["id"], &json!({
-                "resultType": "complete", "tools": tools, "ttlMs": 3_600_000, "cacheScope": "public",
-            }));
+            return result(
+                &message["id"],
+                &json!({
+                    "resultType": "complete", "tools": tools, "ttlMs": 3_600_000, "cacheScope": "public",
+                }),
+            );
         }
         newer(seen)
     });
     add(&home, "web", &reach(&[]));
-    *tools.lock().unwrap() = json!([{ "name": "say", "description": "Another.", "inputSchema": { "type": "object" } }]);
+    *tools.lock().unwrap() =
+        json!([{ "name": "say", "description": "Another.", "inputSchema": { "type": "object" } }]);
     assert_eq!(outcome(&home.call("mcp:web:say", &json!({}))), "mcp/definition-changed");
 }

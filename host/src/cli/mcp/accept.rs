@@ -35,7 +35,11 @@ pub(super) fn run(args: &AcceptArgs, context: &Context) -> Result<()> {
     };
     let offer = admin.offer_upstream(name, held.clone())?;
     let shown = describe::difference(&known.pinned, held) + &describe::left_out(&offer.left_out);
-    if args.yes { output.note(&shown) } else { output.aside(&shown) }
+    if args.yes {
+        output.note(&shown)
+    } else {
+        output.aside(&shown)
+    }
     if !args.yes && !describe::is_accepted("Accept this?", context)? {
         return Err(Error::new(ErrorKind::Cancelled, "nothing was accepted"));
     }

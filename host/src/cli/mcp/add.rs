@@ -49,7 +49,11 @@ pub(super) fn run(args: AddArgs, context: &Context) -> Result<()> {
     let definitions = output.during("connecting", || on_threads(app.look_at_upstream(&name, &reach)))?;
     let offer = admin.offer_upstream(&name, definitions)?;
     let shown = describe::offer(&offer, &reach)?;
-    if yes { output.note(&shown) } else { output.aside(&shown) }
+    if yes {
+        output.note(&shown)
+    } else {
+        output.aside(&shown)
+    }
     if !yes && !describe::is_accepted(&format!("Add `{name}` with these tools?"), context)? {
         return Err(Error::new(ErrorKind::Cancelled, format!("`{name}` was not added")));
     }

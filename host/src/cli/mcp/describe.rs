@@ -95,7 +95,8 @@ pub(super) fn is_accepted(question: &str, context: &Context) -> Result<bool> {
 pub(super) fn value(known: &KnownUpstream) -> Result<Value> {
     let capability = &known.entry.capability;
     let tools = capability.manifest.tools.iter().map(|tool| {
-        let is_changed = known.held.as_ref().is_some_and(|held| held.tool(&tool.name) != known.pinned.tool(&tool.name));
+        let is_changed =
+            known.held.as_ref().is_some_and(|held| held.tool(&tool.name) != known.pinned.tool(&tool.name));
         json!({
             "name": tool.name, "tool": format!("mcp:{}:{}", capability.name.slug, tool.name),
             "readOnly": tool.read_only, "definition": known.pinned.tool(&tool.name), "changed": is_changed,
@@ -165,7 +166,11 @@ fn visible(text: &str) -> String {
     let hidden = |character: char| character != '\n' && is_hidden(character);
     let text: String = text
         .chars()
-        .map(|character| if hidden(character) { character.escape_unicode().to_string() } else { character.to_string() })
+        .map(
+            |character| {
+                if hidden(character) { character.escape_unicode().to_string() } else { character.to_string() }
+            },
+        )
         .collect();
     printable(&text)
 }
@@ -176,7 +181,10 @@ mod tests {
 
     #[test]
     fn what_does_not_show_is_shown() {
-        assert_eq!(visible("a\u{1b}[31m\u{e0041}\u{200b}\u{ad}b\nc"), "a\\u{1b}[31m\\u{e0041}\\u{200b}\\u{ad}b\nc");
+        assert_eq!(
+            visible("a\u{1b}[31m\u{e0041}\u{200b}\u{ad}b\nc"),
+            "a\\u{1b}[31m\\u{e0041}\\u{200b}\\u{ad}b\nc"
+        );
     }
 
     #[test]
