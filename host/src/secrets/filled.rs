@@ -4,6 +4,8 @@
 //! the secret goes there. Values are opened when a connection is made, and each is searched for in all that comes
 //! back. Which texts may hold placeholders is not decided here.
 
+use std::sync::Arc;
+
 use zeroize::Zeroizing;
 
 use super::placeholder;
@@ -15,7 +17,7 @@ pub(crate) struct Filled {
     /// In the order in which they were given.
     pub(crate) texts: Vec<Zeroizing<String>>,
     /// Finds every value that is in them.
-    pub(crate) redactor: Redactor,
+    pub(crate) redactor: Arc<Redactor>,
     /// The names of the secrets.
     pub(crate) names: Vec<String>,
 }
@@ -49,7 +51,7 @@ impl Vault {
         let texts = texts.iter().map(|text| replaced(text, &values)).collect::<Result<_>>()?;
         let names: Vec<String> = values.iter().map(|value| value.name.clone()).collect();
         self.note_uses(names.iter().cloned().collect());
-        Ok(Filled { texts, redactor: Redactor::new(&SecretSet::new(values)), names })
+        Ok(Filled { texts, redactor: Arc::new(Redactor::new(&SecretSet::new(values))), names })
     }
 
     fn value(&self, name: &str) -> Result<SecretValue> {

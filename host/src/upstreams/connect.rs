@@ -89,8 +89,7 @@ impl Connector {
         let pairs = reach.values().iter().zip(&filled.texts);
         match reach {
             Reach::Command { program, arguments, .. } => {
-                // What the log is searched for is what this very process was given.
-                let redactor = Arc::new(self.fill(reach)?.redactor);
+                let redactor = Arc::clone(&filled.redactor);
                 let environment = pairs.map(|((key, _), value)| (key.clone(), value.to_string()));
                 let started = Process::start(name, (program, arguments), environment, &self.home, redactor);
                 let (process, (stdout, stdin)) = started.map_err(|error| {

@@ -165,7 +165,7 @@ impl Upstreams {
         };
         match asked.await {
             Ok(result) => {
-                slot.worked().await;
+                slot.worked();
                 content::reply(result)
             }
             Err(Lost::Said(error)) => Err(error),
@@ -290,8 +290,9 @@ impl Slot {
         Ok(definitions)
     }
 
-    async fn worked(&self) {
-        let mut line = self.line.lock().await;
+    /// The answer is there: it waits for nobody who connects meanwhile.
+    fn worked(&self) {
+        let Ok(mut line) = self.line.try_lock() else { return };
         line.failures = 0;
         line.not_before = None;
         line.used_at = Some(clock::monotonic());
