@@ -26,7 +26,7 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> Result<()> {
     if output.is_json() {
         output.value(&describe::value(&known)?)?;
     } else if let Some(held) = &known.held {
-        output.text(&describe::difference(&known.pinned, held))?;
+        output.styled(&describe::difference(&known.pinned, held))?;
     } else {
         output.text(&format!("{name} says what was accepted"))?;
     }

@@ -29,7 +29,7 @@ pub(super) fn run(args: &ShowArgs, context: &Context) -> Result<()> {
         text.push_str("\nsays something else since, which is not in force\n");
         text.push_str(&describe::difference(&known.pinned, held));
     }
-    output.text(&text)?;
+    output.styled(&text)?;
     if known.held.is_some() {
         output.note(&format!("\nhint: remit mcp accept {}", args.name));
     }
