@@ -10,3 +10,7 @@ CREATE TABLE upstreams (
     held_at  INTEGER,
     CHECK ((held IS NULL) = (held_at IS NULL))
 ) STRICT;
+
+CREATE TRIGGER upstreams_inserted AFTER INSERT ON upstreams BEGIN UPDATE meta SET generation = generation + 1; END;
+CREATE TRIGGER upstreams_moved AFTER UPDATE OF reach ON upstreams BEGIN UPDATE meta SET generation = generation + 1; END;
+CREATE TRIGGER upstreams_deleted AFTER DELETE ON upstreams BEGIN UPDATE meta SET generation = generation + 1; END;
