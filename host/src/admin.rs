@@ -9,6 +9,7 @@ mod documents;
 mod loops;
 mod principals;
 mod restrictions;
+mod upstreams;
 
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ use crate::store::Store;
 pub use self::backup::restore;
 pub use self::documents::Imported;
 pub use self::principals::{Allowance, KnownPrincipal};
+pub use self::upstreams::{KnownUpstream, UpstreamOffer};
 pub use crate::namespaces::entities::rules::Sums;
 pub use crate::secrets::{KeyCheck, StoredSecret};
 pub use crate::store::{EntitySums, Holding, OldDocument};

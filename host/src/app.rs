@@ -23,6 +23,7 @@ use crate::standing::Standings;
 use crate::store::Store;
 use crate::telemetry::{self, Telemetry};
 use crate::tokens::Tokens;
+use crate::upstreams::{Connector, Definitions, Reach, Upstreams};
 
 /// How often a server looks whether another process changed something, to announce it. Calls do not depend on
 /// it: each looks for itself.
@@ -69,6 +70,7 @@ pub struct App {
     admin: Admin,
     telemetry: OnceLock<Telemetry>,
     host: OnceLock<Host>,
+    upstreams: OnceLock<Arc<Upstreams>>,
 }
 
 impl App {
@@ -114,6 +116,7 @@ impl App {
             admin,
             telemetry: OnceLock::new(),
             host: OnceLock::new(),
+            upstreams: OnceLock::new(),
         })
     }
 
@@ -146,11 +149,24 @@ impl App {
             vault: self.vault.clone(),
             store: self.store.clone(),
             entities: self.config.entities,
+            upstreams: self.upstreams()?,
             changes: watch(self.store.clone()),
             updates: tokio::sync::broadcast::Sender::new(UPDATES),
             telemetry,
         });
         Ok(self.host.get_or_init(|| host).clone())
+    }
+
+    /// Connects to an upstream server once, and gives what it says of its tools: for people who decide about it.
+    pub async fn look_at_upstream(&self, name: &str, reach: &Reach) -> Result<Definitions> {
+        self.connector()?.look(name, reach).await
+    }
+
+    /// Ends the connections to upstream servers, with their programs.
+    pub async fn leave_upstreams(&self) {
+        if let Some(upstreams) = self.upstreams.get() {
+            upstreams.close().await;
+        }
     }
 
     /// Starts what tells the operator's tools of calls. Before the first use of the agents' door; without it they
@@ -199,6 +215,16 @@ impl App {
         if let Err(error) = self.store.flush() {
             tracing::error!("the last records could not be written: {error}");
         }
+    }
+
+    fn upstreams(&self) -> Result<Arc<Upstreams>> {
+        let upstreams = Upstreams::new(Arc::new(self.connector()?), self.store.clone(), self.artifacts.clone());
+        Ok(Arc::clone(self.upstreams.get_or_init(|| Arc::new(upstreams))))
+    }
+
+    fn connector(&self) -> Result<Connector> {
+        let own = Arc::new(self.own()?);
+        Ok(Connector::new(self.vault.clone(), own, self.home.clone(), self.config.upstream.clone()))
     }
 
     fn egress(&self) -> Result<Egress> {

@@ -19,8 +19,8 @@ use tokio_util::sync::CancellationToken;
 use self::operation::{Found, Operation, Request};
 use self::trail::{Passed, Trail, finish};
 pub use self::visit::{Draft, Subject, Visit};
-use crate::answer::Answer;
 pub use crate::answer::documents::{Document, Message, Prompt, Proposals, Role};
+use crate::answer::{Answer, ToolAnswer};
 pub use crate::answer::{Content, Contents, Plan, Reply};
 use crate::asks::{Asked, Asker, Asks};
 use crate::audit::{Audit, Usage};
@@ -29,7 +29,7 @@ use crate::client::{Client, Confirmation, Wants};
 use crate::clock;
 use crate::config::EntitiesConfig;
 use crate::confirm::{self, Confirmations, Word};
-use crate::egress::Egress;
+use crate::egress::{Egress, PLANNED};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{NamespaceName, Runtime as Kind};
 pub use crate::namespaces::listing::{Offer, Updated};
@@ -38,7 +38,7 @@ use crate::namespaces::{
     Access, Services, ask::Ask, entities::Entities, http::Http, listing::Listing, log::Log, progress::Progress,
 };
 use crate::policy::{self, Granted, Identity};
-use crate::registry::{Catalog, Snapshot, ToolName};
+use crate::registry::{Capability, Catalog, Snapshot, ToolName};
 use crate::runtime::{GuestCall, Lease, Outcome, Runtime, Said, tools};
 use crate::scheduler::{self, Loop, Origin, Run};
 use crate::secrets::Vault;
@@ -47,6 +47,7 @@ use crate::standing::Standings;
 use crate::store::Store;
 use crate::telemetry::{Labels, Telemetry};
 use crate::tokens::Tokens;
+use crate::upstreams::{Upstreams, Wanted};
 
 /// The agents' door. Cheap to clone; it can call and look, never install, grant or approve.
 #[derive(Clone)]
@@ -68,6 +69,7 @@ pub(crate) struct Rooms {
     pub(crate) vault: Arc<Vault>,
     pub(crate) store: Arc<Store>,
     pub(crate) entities: EntitiesConfig,
+    pub(crate) upstreams: Arc<Upstreams>,
     pub(crate) changes: tokio::sync::watch::Receiver<u64>,
     pub(crate) updates: broadcast::Sender<Updated>,
     pub(crate) telemetry: Telemetry,
@@ -289,6 +291,9 @@ impl Host {
         let granted = self.rooms.standings.begin(&permitted, &found.entry);
         let operation = request.operation(found, call_id)?;
         let lease = Lease { deadline: begun + granted.budget().time, cancel: cancel.child_token() };
+        if found.entry.capability.manifest.runtime == Kind::Mcp {
+            return self.upstream(request, found, &lease, trail).await;
+        }
         let services = self.services(request, found, &granted, call_id);
         if granted.capability().manifest.runtime == Kind::Builtin {
             let outcome = self.builtin(request, found, services.loops, trail).await?;
@@ -349,6 +354,54 @@ impl Host {
         let (answer, loops) = called.await.map_err(|_| Error::internal("a tool of this program failed"))?;
         trail.follow_builtin(loops);
         Ok(Ok(Said::Reply(tools::Reply { structured: Some(answer?.to_string()), content: Vec::new() })))
+    }
+
+    /// Calls a tool of an upstream server in the place of a guest's. In a dry run nothing is sent: what the server
+    /// says of its tools is no promise.
+    async fn upstream(
+        &self,
+        request: &CallRequest,
+        found: &Found,
+        lease: &Lease,
+        trail: &mut Trail,
+    ) -> Result<Answer> {
+        let Capability { name, digest, .. } = &*found.entry.capability;
+        let arguments = request.arguments.clone();
+        let wanted = Wanted { server: &name.slug, tool: &request.tool.tool, pin: *digest, arguments };
+        if request.dry_run {
+            trail.upstream = Some(wanted.record(PLANNED));
+            let said = format!("`{}` would be called; nothing was sent", request.tool);
+            return Ok(Answer { structured: None, content: vec![Content::Text(said)] });
+        }
+        let called = self.rooms.upstreams.call(wanted, lease).await;
+        trail.sent(called.request);
+        let redactor = called.connection.as_ref().map_or(&trail.clean, |connection| connection.redactor());
+        answer::check(called.reply?, found.tool(), found.schemas(), redactor)
+    }
+
+    /// Calls a tool of an upstream server in the place of a guest's. In a dry run nothing is sent: what the server
+    /// says of its tools is no promise.
+    async fn upstream(
+        &self,
+        request: &Request,
+        found: &Found,
+        lease: &Lease,
+        trail: &mut Trail,
+    ) -> Result<Answer> {
+        let Operation::Tool { name: tool, arguments } = &request.operation else {
+            return Err(Error::internal("upstream servers have tools alone"));
+        };
+        let Capability { name, digest, .. } = &*found.entry.capability;
+        let wanted = Wanted { server: &name.slug, tool, pin: *digest, arguments: arguments.clone() };
+        if request.dry_run {
+            trail.planned(wanted.record(PLANNED));
+            let said = format!("`{}` would be called; nothing was sent", request.label(Some(found)));
+            return Ok(Answer::Tool(ToolAnswer { structured: None, content: vec![Content::Text(said)] }));
+        }
+        let called = self.rooms.upstreams.call(wanted, lease).await;
+        trail.sent(called.request);
+        let redactor = called.connection.as_ref().map_or(trail.redactor(), |connection| connection.redactor());
+        found.check(called.reply?.map(Said::Reply), redactor)
     }
 
     /// The loops of the capability itself, or of agents.

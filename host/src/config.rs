@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 pub(crate) use self::environment::reference_is_to_be_written;
-pub use self::environment::{ENVIRONMENT, Variable, backtrace_wanted, home, log_filter, of_programs, token};
+pub use self::environment::{
+    ENVIRONMENT, Variable, backtrace_wanted, find_program, home, log_filter, of_programs, token,
+};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The file in a home that holds all this.
@@ -52,6 +54,8 @@ pub struct Config {
     pub capability: BTreeMap<String, CapabilityConfig>,
     /// Exceptions for the host's own requests for one connection, by the secret's name.
     pub secret: BTreeMap<String, SecretConfig>,
+    /// How one upstream MCP server is used, by its name.
+    pub upstream: BTreeMap<String, UpstreamConfig>,
 }
 
 /// What one call may spend.
@@ -306,7 +310,9 @@ impl Config {
         let token_file = &mut config.telemetry.prometheus_token_file;
         *token_file = token_file.take().map(|file| home.join(file));
         let own = [&mut config.loops.deliver.http, &mut config.telemetry.http];
-        for file in capabilities.chain(secrets).chain(own).flat_map(|exceptions| &mut exceptions.ca) {
+        let upstreams = config.upstream.values_mut().map(|settings| &mut settings.http);
+        let all = capabilities.chain(secrets).chain(own).chain(upstreams);
+        for file in all.flat_map(|exceptions| &mut exceptions.ca) {
             *file = home.join(&file);
         }
         Ok(config)
@@ -333,6 +339,28 @@ pub struct CapabilityConfig {
 pub struct SecretConfig {
     /// Exceptions for requests of the host itself to the token endpoint of the connection of this name.
     pub http: HttpExceptions,
+}
+
+/// How one upstream MCP server is used.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct UpstreamConfig {
+    /// Time to start and to agree on the protocol, in milliseconds.
+    pub connect_ms: u64,
+    /// Time for one call, in milliseconds. The ceiling of `time-ms` counts, too.
+    pub call_ms: u64,
+    /// Calls at once; more wait.
+    pub concurrent: usize,
+    /// Seconds after which a connection that nobody uses is ended, with its program.
+    pub idle_s: u64,
+    /// Exceptions for requests to its address.
+    pub http: HttpExceptions,
+}
+
+impl Default for UpstreamConfig {
+    fn default() -> Self {
+        Self { connect_ms: 20_000, call_ms: 60_000, concurrent: 8, idle_s: 600, http: HttpExceptions::default() }
+    }
 }
 
 /// Exceptions to the address and certificate rules, written by the operator for one capability or one secret.
@@ -484,6 +512,16 @@ mod tests {
                 "[loops.deliver]\nwebhook = \"https://a.example/\"\n",
                 "line 2: `loops.deliver.secret` is missing",
                 Some("name a stored secret: remit secret set NAME"),
+            ),
+            (
+                "[upstream.Home]\n",
+                "line 1: `upstream.Home` is no name of an MCP server",
+                Some("write [upstream.NAME]"),
+            ),
+            (
+                "[upstream.home]\ncall-ms = 0\n",
+                "line 2: `upstream.home.call-ms` must be between 1 and 3600000",
+                None,
             ),
             (
                 "[serve]\norigins = [\"example.com\"]\n",

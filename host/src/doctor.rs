@@ -7,6 +7,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use crate::admin::Admin;
 use crate::app::App;
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -232,6 +233,7 @@ fn kept(home: &Path, config: Config, findings: &mut Vec<Finding>) -> Result<()> 
             Finding { what: format!("{name}: {}", error.message), ..Finding::of("components", error.clone()) }
         }
     });
+    findings.push(upstreams(admin));
     findings.push(match admin.check_secrets() {
         Err(error) => Finding::of("key", error),
         Ok(check) => match (check.id, check.closed.first()) {
@@ -264,6 +266,23 @@ fn collector(app: &App) -> Result<Option<Finding>> {
             "start the collector, or correct `telemetry.otlp` in `remit.toml`; calls do not wait for it",
         ),
     }))
+}
+
+/// What upstream servers said since they were accepted.
+fn upstreams(admin: &Admin) -> Finding {
+    const CHECK: &str = "servers";
+    let upstreams = match admin.upstreams() {
+        Ok(upstreams) => upstreams,
+        Err(error) => return Finding::of(CHECK, error),
+    };
+    match upstreams.iter().find(|upstream| upstream.held.is_some()) {
+        None => Finding::ok(CHECK, format!("{} as accepted", upstreams.len())),
+        Some(upstream) => Finding::warn(
+            CHECK,
+            format!("the MCP server `{}` describes its tools otherwise than was accepted", upstream.name),
+            format!("remit mcp accept {}", upstream.name),
+        ),
+    }
 }
 
 fn mode(metadata: &Metadata) -> u32 {

@@ -22,6 +22,7 @@
 //! | [`asks`] | what people are asked for when a request is refused |
 //! | `confirm` | whether a call needs a person's word, and whether it has it |
 //! | [`secrets`] | where credentials are, and that they come out nowhere |
+//! | [`upstreams`] | how an upstream MCP server is reached, and what of it is believed |
 //! | [`audit`] | what is remembered of a call |
 //! | [`telemetry`] | what the operator's own tools are told of calls |
 //! | [`doctor`] | whether a home is in order |
@@ -60,4 +61,5 @@ mod standing;
 pub mod store;
 pub mod telemetry;
 pub mod tokens;
+pub mod upstreams;
 pub mod validate;

@@ -43,6 +43,7 @@ mod secrets;
 mod telemetry;
 mod text;
 mod tidy;
+mod upstreams;
 
 #[path = "../support/mod.rs"]
 mod support;

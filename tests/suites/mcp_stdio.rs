@@ -220,7 +220,11 @@ fn what_is_not_there_or_malformed_is_a_protocol_error() {
         ("prompts/list", json!({ "cursor": "made-up" }), -32602),
         ("prompts/get", json!({ "name": "none" }), -32602),
         ("prompts/get", json!({}), -32602),
-        ("completion/complete", json!({ "ref": { "type": "ref/prompt", "name": "none" }, "argument": { "name": "a", "value": "" } }), -32602),
+        (
+            "completion/complete",
+            json!({ "ref": { "type": "ref/prompt", "name": "none" }, "argument": { "name": "a", "value": "" } }),
+            -32602,
+        ),
         ("tools/grant", json!({}), -32601),
     ];
     let mut client = Client::start();

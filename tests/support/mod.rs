@@ -3,5 +3,6 @@
 pub(crate) mod client;
 pub(crate) mod home;
 pub(crate) mod outside;
+pub(crate) mod server;
 pub(crate) mod spellings;
 pub(crate) mod world;

@@ -8,7 +8,7 @@ use crate::asks::{self, Asked, Need};
 use crate::audit::{CallEnd, OpenRecord, RequestRecord, Usage};
 use crate::client::{Unconfirmed, Wants};
 use crate::clock;
-use crate::egress::Ledger;
+use crate::egress::{Ledger, PLANNED};
 use crate::error::{Error, ErrorKind, Result};
 use crate::namespaces::Services;
 use crate::namespaces::loops::Loops;
@@ -28,6 +28,8 @@ pub(super) struct Trail {
     services: Option<Services>,
     /// What code of this program did to loops, in the place of a guest.
     builtin: Option<Loops>,
+    /// The call of an upstream server, which is all that such a call sends.
+    upstream: Option<RequestRecord>,
     log: Vec<String>,
     /// What a person is to agree to, after a trial.
     unconfirmed: Option<Unconfirmed>,
@@ -66,6 +68,17 @@ impl Trail {
         let redactor = self.redactor();
         self.log = log.into_lines().iter().map(|line| redactor.redact_text(line)).collect();
         outcome
+    }
+
+    /// Keeps what was sent to an upstream server.
+    pub(super) fn sent(&mut self, request: RequestRecord) {
+        self.usage = Usage { requests: 1, bytes_out: request.bytes_out, bytes_in: request.bytes_in, ..self.usage };
+        self.upstream = Some(request);
+    }
+
+    /// Keeps what a dry run did not send to an upstream server.
+    pub(super) fn planned(&mut self, request: RequestRecord) {
+        self.upstream = Some(request);
     }
 
     /// Keeps what code of this program did.
@@ -125,14 +138,16 @@ impl Trail {
     }
 
     fn requests(&self) -> Vec<RequestRecord> {
-        self.ledger().map_or_else(Vec::new, |ledger| ledger.requests().to_vec())
+        let requests = self.ledger().map_or_else(Vec::new, |ledger| ledger.requests().to_vec());
+        requests.into_iter().chain(self.upstream.clone()).collect()
     }
 
     /// In a dry run: the requests that were not sent, and the changes that were not made.
     pub(super) fn plan(&self) -> Plan {
         let builtin = self.builtin.as_ref().map_or(&[][..], Loops::plan);
         let Some(Services { http, entities, loops, listing, .. }) = &self.services else {
-            return Plan { loops: builtin.to_vec(), ..Plan::default() };
+            let requests = self.upstream.iter().filter(|request| request.outcome == PLANNED).cloned().collect();
+            return Plan { requests, loops: builtin.to_vec(), ..Plan::default() };
         };
         let plan = Plan {
             requests: http.ledger().plan(),

@@ -35,7 +35,7 @@ Examples:
 
   remit call acme/weather.add_place '{\"place\":\"Oslo\"}' --as laptop")]
 pub(super) struct CallArgs {
-    /// `publisher/slug.tool`
+    /// `publisher/slug.tool`, or `mcp:server:tool`
     tool: ToolName,
     /// The input: a JSON object, `@FILE`, or `-` for stdin
     #[arg(default_value = "{}")]
@@ -72,7 +72,11 @@ pub(super) fn run(args: CallArgs, context: &Context) -> Result<()> {
     };
     let plain = CallRequest::new(caller, args.tool, arguments);
     let request = CallRequest { dry_run: args.dry_run, confirmation, ..plain };
-    let result = super::on_threads(async { asking(&app.host()?, request, context.output).await });
+    let result = super::on_threads(async {
+        let called = asking(&app.host()?, request, context.output).await;
+        app.leave_upstreams().await;
+        called
+    });
     app.shutdown();
     match result? {
         Ok(reply) => answer(&reply, args.usage, context.output),

@@ -25,6 +25,7 @@ mod install;
 mod list;
 mod logging;
 mod loops;
+mod mcp;
 mod missing;
 mod mistake;
 mod new;
@@ -124,6 +125,7 @@ enum Command {
     Role(role::RoleArgs),
     Flag(flag::FlagArgs),
     Loops(loops::LoopsArgs),
+    Mcp(mcp::McpArgs),
     Audit(audit::AuditArgs),
     Backup(backup::BackupArgs),
     Restore(backup::RestoreArgs),
@@ -221,6 +223,7 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Role(args) => role::run(args, context),
         Command::Flag(args) => flag::run(args, context),
         Command::Loops(args) => loops::run(args, context),
+        Command::Mcp(args) => mcp::run(args, context),
         Command::Audit(args) => audit::run(args, context),
         Command::Backup(args) => backup::back_up(args, context),
         Command::Restore(args) => backup::restore(args, context),

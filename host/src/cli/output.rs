@@ -53,6 +53,15 @@ impl Output {
         self.bytes(format!("{text}{end}").as_bytes())
     }
 
+    /// Prints text with styles as data. Who is no terminal gets it without them.
+    pub fn styled(self, text: &str) -> Result<()> {
+        if self.is_terminal() {
+            self.text(text)
+        } else {
+            self.text(&anstream::adapter::strip_str(text).to_string())
+        }
+    }
+
     /// Prints bytes as data, as they are.
     pub fn bytes(self, bytes: &[u8]) -> Result<()> {
         let mut stdout = io::stdout().lock();

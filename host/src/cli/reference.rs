@@ -89,7 +89,7 @@ fn describe_section(path: &str, schema: &Value, text: &mut String) {
         let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
         match &section["additionalProperties"] {
             value if value.get("properties").is_some() => {
-                let name = if key == "secret" { "NAME" } else { "publisher/slug" };
+                let name = if key == "capability" { "publisher/slug" } else { "NAME" };
                 describe_section(&format!("{inner}.\"{name}\""), value, text);
             }
             _ => describe_section(&inner, section, text),

@@ -63,6 +63,7 @@ pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
         let schedules = app.scheduler()?.start()?;
         let served = serve(&args, &home, config, host, caller, context.output).await;
         schedules.stop().await;
+        app.leave_upstreams().await;
         telemetry.stop().await;
         served
     });

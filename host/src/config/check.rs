@@ -185,6 +185,26 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
     }
     deliver(&loops.deliver)?;
     telemetry(&config.telemetry)?;
+    for (name, settings) in &config.upstream {
+        if check_name(name).is_some() {
+            let message = format!("`upstream.{name}` is no name of an MCP server");
+            return Err(InvalidValue::new(&["upstream", name], message).hint("write [upstream.NAME]"));
+        }
+        let numbers = [
+            ("connect-ms", settings.connect_ms, TIME_MS),
+            ("call-ms", settings.call_ms, TIME_MS),
+            ("concurrent", settings.concurrent as u64, CALLS),
+            ("idle-s", settings.idle_s, SOME),
+        ];
+        for (key, value, range) in numbers {
+            if !range.contains(&value) {
+                let message =
+                    format!("`upstream.{name}.{key}` must be between {} and {}", range.start(), range.end());
+                return Err(InvalidValue::new(&["upstream", name, key], message));
+            }
+        }
+        exceptions(["upstream", name, "http"], &settings.http)?;
+    }
     for (name, settings) in &config.capability {
         if name.parse::<CapabilityName>().is_err() {
             let path = ["capability", name];

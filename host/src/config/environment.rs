@@ -34,10 +34,10 @@ pub const ENVIRONMENT: &[Variable] = &[
     Variable {
         name: USER_HOME,
         meaning: "The user's own directory, where `XDG_DATA_HOME` is not set. Passed on to the program of \
-                  `[loops.deliver]`.",
+                  `[loops.deliver]` and to upstream MCP servers.",
     },
-    Variable { name: PATH, meaning: "Where the program of `[loops.deliver]` is found. Passed on to it." },
-    Variable { name: LANGUAGE, meaning: "Passed on to the program of `[loops.deliver]`." },
+    Variable { name: PATH, meaning: "Where programs are found that the operator names. Passed on to them." },
+    Variable { name: LANGUAGE, meaning: "Passed on to programs that the operator names." },
     Variable { name: BACKTRACE, meaning: "With `1`, a bug in the program prints a backtrace. It may quote data." },
 ];
 
@@ -72,6 +72,21 @@ pub fn token() -> Result<Option<String>> {
 #[must_use]
 pub fn of_programs() -> Vec<(&'static str, OsString)> {
     [PATH, USER_HOME, LANGUAGE].into_iter().filter_map(|name| Some((name, read(name)?))).collect()
+}
+
+/// The absolute path of a program that the operator names: a path as it is from here, or a name that is found in
+/// `PATH` now.
+#[must_use]
+pub fn find_program(name: &str) -> Option<String> {
+    let is_program = |path: &Path| path.metadata().is_ok_and(|file| file.is_file());
+    let found = if name.contains('/') {
+        std::path::absolute(name).ok().filter(|path| is_program(path))
+    } else {
+        let folders = read(PATH).unwrap_or_default();
+        let mut paths = std::env::split_paths(&folders).map(|folder| folder.join(name));
+        paths.find(|path| path.is_absolute() && is_program(path))
+    };
+    found.and_then(|path| path.into_os_string().into_string().ok())
 }
 
 /// Whether a panic prints a backtrace.

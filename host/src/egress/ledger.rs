@@ -11,10 +11,10 @@ use crate::error::ErrorKind;
 use crate::registry::Capability;
 
 /// The outcome of a request that was answered.
-pub(super) const SENT: &str = "sent";
+pub(crate) const SENT: &str = "sent";
 
 /// The outcome of a request that a dry run did not send.
-const PLANNED: &str = "planned";
+pub(crate) const PLANNED: &str = "planned";
 
 /// Characters of a text that could not be read as a host: enough to recognise it.
 const UNREAD: usize = 100;

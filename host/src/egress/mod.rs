@@ -41,6 +41,7 @@ pub use dial::{Dialer, Socket, Stream, TcpDialer};
 pub use exceptions::Exceptions;
 pub use headers::{HEADER_BYTES, is_field_value, is_hosts_own};
 pub use ledger::Ledger;
+pub(crate) use ledger::{PLANNED, SENT};
 pub use own::{Endpoint, Own, Unreached};
 pub use refusal::Refusal;
 pub use request::{Checked, Method, Template};

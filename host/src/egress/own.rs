@@ -1,10 +1,10 @@
-//! The host's own requests: to the token endpoint of a connection, to the webhook for what runs came to, and to a
-//! collector of telemetry on another machine.
+//! The host's own requests: to the token endpoint of a connection, to the webhook for what runs came to, to a
+//! collector of telemetry on another machine, and to upstream MCP servers.
 //!
 //! They pass the same steps as a guest's, with an allow-list of one: the endpoint that a person configured. A
-//! redirect is refused, because nobody decided where it leads; an answer is small. Operators' exceptions are those
-//! of the secret, the webhook or the collector, not of the capability. What is in requests and answers is decided
-//! in `secrets/oauth/`, `scheduler/deliver/` and `telemetry/`.
+//! redirect is refused, because nobody decided where it leads; an answer is bounded. Operators' exceptions are those
+//! of the secret, the webhook, the collector or the server, not of the capability. What is in requests and answers is
+//! decided in `secrets/oauth/`, `scheduler/deliver/`, `telemetry/` and `upstreams/web.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -38,6 +38,9 @@ pub struct Own {
     outside: Outside,
     limits: HttpConfig,
     exceptions: BTreeMap<String, Exceptions>,
+    upstreams: BTreeMap<String, Exceptions>,
+    /// For answers of upstream MCP servers: they hold pictures and documents, not tokens.
+    upstream_limits: HttpConfig,
     no_exceptions: Exceptions,
     deliveries: Exceptions,
     telemetry: Exceptions,
@@ -101,11 +104,16 @@ impl Own {
             let read = Exceptions::read(&format!("secret.\"{name}\""), &settings.http)?;
             exceptions.insert(name.clone(), read);
         }
+        let mut upstreams = BTreeMap::new();
+        for (name, settings) in &config.upstream {
+            upstreams.insert(name.clone(), Exceptions::read(&format!("upstream.{name}"), &settings.http)?);
+        }
         let limits = HttpConfig { response_bytes: RESPONSE_BYTES, ..config.http };
         let no_exceptions = Exceptions::none()?;
         let deliveries = Exceptions::read(DELIVERIES, &config.loops.deliver.http)?;
         let telemetry = Exceptions::read(TELEMETRY, &config.telemetry.http)?;
-        Ok(Self { outside: outside.clone(), limits, exceptions, no_exceptions, deliveries, telemetry })
+        let (outside, upstream_limits) = (outside.clone(), config.http);
+        Ok(Self { outside, limits, exceptions, upstreams, upstream_limits, no_exceptions, deliveries, telemetry })
     }
 
     /// Sends a request for the connection `name` to its token endpoint, and notes in `record` what became of it.
@@ -117,7 +125,8 @@ impl Own {
         record: &Mutex<RequestRecord>,
     ) -> Result<http::Response<Vec<u8>>, Unreached> {
         let exceptions = self.exceptions.get(name).unwrap_or(&self.no_exceptions);
-        self.send_under((&format!("secret.\"{name}\""), exceptions), token_url, request, record).await
+        self.send_under((&format!("secret.\"{name}\""), exceptions), token_url, request, record, &self.limits)
+            .await
     }
 
     /// Sends a request to the webhook at `url`.
@@ -127,7 +136,23 @@ impl Own {
         request: http::Request<Vec<u8>>,
     ) -> Result<http::Response<Vec<u8>>, Unreached> {
         let record = Mutex::new(Endpoint::record(url, ""));
-        self.send_under((DELIVERIES, &self.deliveries), url, request, &record).await
+        self.send_under((DELIVERIES, &self.deliveries), url, request, &record, &self.limits).await
+    }
+
+    /// Sends a message to the upstream MCP server `name` at `url`. The whole exchange takes no longer than `limit`.
+    pub async fn ask_upstream(
+        &self,
+        name: &str,
+        url: &str,
+        request: http::Request<Vec<u8>>,
+        limit: Duration,
+    ) -> Result<http::Response<Vec<u8>>, Unreached> {
+        let exceptions = self.upstreams.get(name).unwrap_or(&self.no_exceptions);
+        let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        // A tool may take its time before it answers.
+        let limits = HttpConfig { request_ms: limit_ms, first_byte_ms: limit_ms, ..self.upstream_limits };
+        let record = Mutex::new(Endpoint::record(url, ""));
+        self.send_under((&format!("upstream.{name}"), exceptions), url, request, &record, &limits).await
     }
 
     /// Sends a message to the collector of telemetry at `url`.
@@ -137,7 +162,7 @@ impl Own {
         request: http::Request<Vec<u8>>,
     ) -> Result<http::Response<Vec<u8>>, Unreached> {
         let record = Mutex::new(Endpoint::record(url, ""));
-        self.send_under((TELEMETRY, &self.telemetry), url, request, &record).await
+        self.send_under((TELEMETRY, &self.telemetry), url, request, &record, &self.limits).await
     }
 
     /// How long a request takes at most.
@@ -152,10 +177,11 @@ impl Own {
         url: &str,
         request: http::Request<Vec<u8>>,
         record: &Mutex<RequestRecord>,
+        limits: &HttpConfig,
     ) -> Result<http::Response<Vec<u8>>, Unreached> {
         let begun = clock::monotonic();
-        let exchange = self.exchange(exceptions, url, request, record);
-        let result = match tokio::time::timeout(millis(self.limits.request_ms), exchange).await {
+        let exchange = self.exchange(exceptions, url, request, record, limits);
+        let result = match tokio::time::timeout(millis(limits.request_ms), exchange).await {
             Ok(result) => result,
             Err(_) => Err(Refusal::Timeout),
         };
@@ -176,20 +202,21 @@ impl Own {
         url: &str,
         request: http::Request<Vec<u8>>,
         record: &Mutex<RequestRecord>,
+        limits: &HttpConfig,
     ) -> Result<http::Response<Vec<u8>>, Refusal> {
         // It carries credentials that the host itself puts in; placeholders mean nothing in it.
         let grant = HttpGrant { allow: vec![pattern(url)?], own_credentials: true };
         let template = template(request)?;
         let target = approve(&template.url, &grant.allow)?;
-        let request = request::check(target, &template, &grant, &[], &self.limits)?;
+        let request = request::check(target, &template, &grant, &[], limits)?;
         let approved =
-            resolve::resolve(request, exceptions, &*self.outside.resolver, millis(self.limits.dns_ms)).await?;
-        let prepared = substitute(approved, &SecretSet::default(), self.limits.request_bytes)?;
+            resolve::resolve(request, exceptions, &*self.outside.resolver, millis(limits.dns_ms)).await?;
+        let prepared = substitute(approved, &SecretSet::default(), limits.request_bytes)?;
         let dialled =
-            dial::dial(prepared, &*self.outside.dialer, exceptions.tls(), millis(self.limits.connect_ms)).await?;
+            dial::dial(prepared, &*self.outside.dialer, exceptions.tls(), millis(limits.connect_ms)).await?;
         note(record, |record| record.address = Some(dialled.address().to_string()));
         // What comes back are tokens, for the vault alone, or an answer of which the status counts.
-        let received = exchange::exchange(dialled, &self.limits, &Redactor::default(), &mut 0).await?;
+        let received = exchange::exchange(dialled, limits, &Redactor::default(), &mut 0).await?;
         note(record, |record| record.status = Some(received.status()));
         let Received::Answer(answer) = received else {
             return Err(Refusal::RedirectRefused("the host's own requests are not sent elsewhere".to_owned()));

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::registry::{CapabilityName, Digest, ToolName};
+use crate::registry::{Capability, CapabilityName, Digest, ToolName, UPSTREAM};
 
 /// The longest name that every client takes. Several providers of models stop at 64 characters.
 const MAX_NAME: usize = 64;
@@ -22,7 +22,8 @@ impl<'a> Slugs<'a> {
     /// Counts the publishers of each slug.
     pub(super) fn of(installed: impl IntoIterator<Item = &'a CapabilityName>) -> Self {
         let mut publishers = BTreeMap::new();
-        for name in installed {
+        // The names of upstream servers' tools begin otherwise, and meet no others.
+        for name in installed.into_iter().filter(|name| !name.is_upstream()) {
             *publishers.entry(name.slug.as_str()).or_insert(0) += 1;
         }
         Self(publishers)
@@ -50,13 +51,42 @@ pub(super) fn wire_name(name: &ToolName, slugs: &Slugs<'_>) -> Option<String> {
     Some(shortened(full))
 }
 
+/// The wire names of an upstream server's tools, by their own: `mcp_<server>__<tool>`, with `_` for each character
+/// that not every client takes. Tools whose names would be the same so, or differ in case alone, all end in a digest
+/// of their own name: none takes over the name of another. Empty for every other capability.
+pub(super) fn upstream_names(capability: &Capability) -> BTreeMap<&str, String> {
+    if !capability.name.is_upstream() {
+        return BTreeMap::new();
+    }
+    let safe =
+        |character: char| if character.is_ascii_alphanumeric() || character == '-' { character } else { '_' };
+    let plain = |tool: &str| -> String { tool.chars().map(safe).collect() };
+    let tools = capability.manifest.tools.iter().map(|tool| tool.name.as_str());
+    let mut folded: BTreeMap<String, usize> = BTreeMap::new();
+    for tool in tools.clone() {
+        *folded.entry(plain(tool).to_ascii_lowercase()).or_insert(0) += 1;
+    }
+    let name = |tool: &str| {
+        let full = format!("{UPSTREAM}_{}__{}", capability.name.slug, plain(tool));
+        let is_shared = folded.get(&plain(tool).to_ascii_lowercase()).is_some_and(|tools| *tools > 1);
+        if is_shared || full.len() > MAX_NAME { ended(&full, tool) } else { full }
+    };
+    tools.map(|tool| (tool, name(tool))).collect()
+}
+
+/// The beginning of `full`, ended in a digest of `whole`.
+fn ended(full: &str, whole: &str) -> String {
+    let digest = Digest::of(whole.as_bytes()).hex();
+    let kept: String = full.chars().take(MAX_NAME - SHORT_DIGEST - 1).collect();
+    format!("{kept}_{}", &digest[..SHORT_DIGEST])
+}
+
 /// Keeps the beginning of a name that is too long and ends it in a digest of the whole.
 fn shortened(full: String) -> String {
     if full.len() <= MAX_NAME {
         return full;
     }
-    let digest = Digest::of(full.as_bytes()).hex();
-    format!("{}_{}", &full[..MAX_NAME - SHORT_DIGEST - 1], &digest[..SHORT_DIGEST])
+    ended(&full, &full)
 }
 
 #[cfg(test)]
@@ -103,6 +133,43 @@ mod tests {
         assert_ne!(first, second);
         assert!(first.starts_with(&format!("{slug}__too_")), "{first}");
         assert_eq!(one(&format!("acme/{}", "s".repeat(60)), "ab").unwrap().len(), MAX_NAME);
+    }
+
+    #[test]
+    fn tools_of_an_upstream_have_safe_names_and_none_has_anothers() {
+        let long = "x".repeat(100);
+        let tools = ["plain", "getPin", "lights.set", "lights/set", "a", "A", long.as_str()];
+        let tools: Vec<_> = tools
+            .iter()
+            .map(|name| serde_json::json!({ "name": name, "description": "d", "inputSchema": {} }))
+            .collect();
+        let manifest = serde_json::json!({
+            "publisher": "mcp", "slug": "house", "version": "1.0.0", "title": "T", "description": "d",
+            "runtime": "mcp", "tools": tools,
+        });
+        let capability = Capability {
+            name: CapabilityName::of_upstream("house"),
+            digest: Digest::of(b""),
+            manifest: serde_json::from_value(manifest).unwrap(),
+            installed_at: 0,
+            size: 0,
+        };
+        let names = upstream_names(&capability);
+        assert_eq!((names["plain"].as_str(), names["getPin"].as_str()), ("mcp_house__plain", "mcp_house__getPin"));
+        assert!(names["lights.set"].starts_with("mcp_house__lights_set_"), "{names:?}");
+        let mut folded: Vec<_> = names.values().map(|name| name.to_ascii_lowercase()).collect();
+        folded.sort();
+        folded.dedup();
+        assert_eq!(folded.len(), 7, "{names:?}");
+        assert!(names.values().all(|name| name.len() <= MAX_NAME), "{names:?}");
+        let other = Capability { name: "acme/house".parse().unwrap(), ..capability };
+        assert!(upstream_names(&other).is_empty());
+    }
+
+    #[test]
+    fn an_upstream_takes_no_slug_from_others() {
+        let names = names(&["acme/house", "mcp/house"], "add");
+        assert_eq!(names[0].as_deref(), Some("house__add"));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rmcp::model::{Tool, ToolAnnotations};
 
 use super::instructions::{About, instructions};
-use super::names::Slugs;
+use super::names::{Slugs, upstream_names};
 use super::pages::{self, InvalidCursor, Page};
 use super::text::{clean_line, clean_text};
 use super::{Surface, arguments};
@@ -84,9 +84,11 @@ impl ToolList {
             let offered = |(_, tool): &(usize, &manifest::Tool)| {
                 is_published(tool, &entry.restrictions) && !entry.withdrawn.tool(&tool.name)
             };
+            let upstream = upstream_names(&entry.capability);
             for (position, tool) in manifest.tools.iter().enumerate().filter(offered) {
                 let name = ToolName { capability: entry.capability.name.clone(), tool: tool.name.clone() };
-                let Some(wire_name) = surface.name(&name, &slugs) else {
+                let own = upstream.get(tool.name.as_str()).cloned();
+                let Some(wire_name) = own.or_else(|| surface.name(&name, &slugs)) else {
                     tracing::warn!(tool = %name, "not listed: its name is none that clients take");
                     continue;
                 };
@@ -175,7 +177,7 @@ impl Listed {
 /// Whether every namespace that the capability imports is granted: without one it cannot be instantiated.
 pub(super) fn is_ready(entry: &Entry) -> bool {
     let manifest = &entry.capability.manifest;
-    matches!(manifest.runtime, Runtime::Component | Runtime::Builtin)
+    matches!(manifest.runtime, Runtime::Component | Runtime::Builtin | Runtime::Mcp)
         && manifest.uses.iter().all(|&namespace| is_granted(namespace, &entry.grants))
 }
 

@@ -15,5 +15,5 @@ pub use artifacts::Artifacts;
 pub use capability::Capability;
 pub use catalog::{Catalog, Entry, Snapshot};
 pub use digest::Digest;
-pub use name::{CapabilityName, ToolName};
+pub use name::{CapabilityName, ToolName, UPSTREAM};
 pub use withdrawn::{Item, Withdrawn};

@@ -9,6 +9,7 @@
 
 mod body;
 mod encodings;
+mod filled;
 mod key;
 mod oauth;
 mod of_call;
@@ -28,6 +29,7 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
+pub(crate) use filled::{Filled, placeholders};
 pub use key::sealing_key;
 pub(crate) use oauth::Validity;
 pub use oauth::{

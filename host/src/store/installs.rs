@@ -6,7 +6,9 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use semver::Version;
 
 use super::failure::damaged;
-use super::{Store, count, grants, presets, principals, read_count, read_generation, restrictions, withdrawn};
+use super::{
+    Store, count, grants, presets, principals, read_count, read_generation, restrictions, upstreams, withdrawn,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Approval, Directory, Grant, Restriction};
 use crate::registry::{Capability, CapabilityName, Digest, Withdrawn};
@@ -73,39 +75,8 @@ impl Store {
     /// Pins a capability with these grants. The same digest again only gets the grants; another version
     /// takes the place of the one that is there, whose grants and approvals go with it. Its restrictions stay.
     pub(crate) fn put_install(&self, capability: &Capability, grants: &[Grant]) -> Result<()> {
-        let manifest = serde_json::to_string(&capability.manifest)
-            .map_err(|error| Error::internal("a manifest is JSON").detail(error))?;
-        let name = capability.name.clone();
-        let version = capability.manifest.version.clone();
-        let (digest, size) = (capability.digest, capability.size);
-        let grants = grants.to_vec();
-        let now = self.now_ms();
-        self.write(move |connection| {
-            let installed = read_pin(connection, &name)?;
-            if installed.as_ref().is_none_or(|(_, installed)| *installed != digest) {
-                if let Some((installed, _)) = installed {
-                    refuse_other_bytes(&name, &version, &installed)?;
-                    delete(connection, &name)?;
-                    restrictions::tighten(connection, &name)?;
-                }
-                connection
-                    .prepare_cached(
-                        "INSERT INTO installs (publisher, slug, version, digest, size, installed_at, manifest)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                    )?
-                    .execute((
-                        &name.publisher,
-                        &name.slug,
-                        version.to_string(),
-                        digest.to_string(),
-                        count(size),
-                        now,
-                        &manifest,
-                    ))?;
-            }
-            grants::insert(connection, &name, &digest, &grants)?;
-            presets::sync(connection, &name, now)
-        })
+        let (pin, grants, now) = (Pin::of(capability)?, grants.to_vec(), self.now_ms());
+        self.write(move |connection| pin.put(connection, &grants, now))
     }
 
     /// Removes an install with its grants, approvals and restrictions. Gives the digest it was pinned to.
@@ -113,8 +84,7 @@ impl Store {
         let (name, now) = (name.clone(), self.now_ms());
         self.write(move |connection| {
             let pin = read_pin(connection, &name)?;
-            delete(connection, &name)?;
-            restrictions::delete(connection, &name)?;
+            remove(connection, &name)?;
             presets::sync(connection, &name, now)?;
             Ok(pin.map(|(_, digest)| digest))
         })
@@ -136,6 +106,53 @@ impl Store {
             )?;
             if pinned { Ok(()) } else { remove() }
         })
+    }
+}
+
+/// What is written of a capability that is pinned.
+pub(super) struct Pin {
+    name: CapabilityName,
+    version: Version,
+    digest: Digest,
+    size: u64,
+    manifest: String,
+}
+
+impl Pin {
+    pub(super) fn of(capability: &Capability) -> Result<Self> {
+        let manifest = serde_json::to_string(&capability.manifest)
+            .map_err(|error| Error::internal("a manifest is JSON").detail(error))?;
+        let (name, version) = (capability.name.clone(), capability.manifest.version.clone());
+        Ok(Self { name, version, digest: capability.digest, size: capability.size, manifest })
+    }
+
+    /// Writes it, in the transaction of `connection`.
+    pub(super) fn put(&self, connection: &Connection, grants: &[Grant], now: i64) -> Result<()> {
+        let Self { name, version, digest, size, manifest } = self;
+        let installed = read_pin(connection, name)?;
+        if installed.as_ref().is_none_or(|(_, installed)| installed != digest) {
+            if let Some((installed, _)) = installed {
+                refuse_other_bytes(name, version, &installed)?;
+                delete(connection, name)?;
+                restrictions::tighten(connection, name)?;
+            }
+            connection
+                .prepare_cached(
+                    "INSERT INTO installs (publisher, slug, version, digest, size, installed_at, manifest)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                )?
+                .execute((
+                    &name.publisher,
+                    &name.slug,
+                    version.to_string(),
+                    digest.to_string(),
+                    count(*size),
+                    now,
+                    manifest,
+                ))?;
+        }
+        grants::insert(connection, name, digest, grants)?;
+        presets::sync(connection, name, now)
     }
 }
 
@@ -173,7 +190,14 @@ fn refuse_other_bytes(name: &CapabilityName, version: &Version, installed: &Vers
     .hint(format!("raise `version` in `capability.json`, or run `remit uninstall {name}` first")))
 }
 
-pub(super) fn delete(connection: &Connection, name: &CapabilityName) -> Result<()> {
+/// Removes an install, and how it is reached when it is an upstream server.
+pub(super) fn remove(connection: &Connection, name: &CapabilityName) -> Result<()> {
+    upstreams::forget(connection, name)?;
+    restrictions::delete(connection, name)?;
+    delete(connection, name)
+}
+
+fn delete(connection: &Connection, name: &CapabilityName) -> Result<()> {
     connection
         .prepare_cached("DELETE FROM installs WHERE publisher = ?1 AND slug = ?2")?
         .execute((&name.publisher, &name.slug))?;

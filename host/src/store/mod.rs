@@ -25,6 +25,7 @@ mod process;
 mod restrictions;
 mod runs;
 mod secrets;
+mod upstreams;
 mod withdrawn;
 mod writer;
 
@@ -58,6 +59,7 @@ pub(crate) use loops::{Claim, Passed};
 pub(crate) use principals::{TokenRow, no_principal};
 pub use runs::Report;
 pub(crate) use secrets::{Sealed, SealedRoster, SecretRows, Shelf};
+pub use upstreams::{Held, Upstream};
 
 /// The database's file in the data directory.
 const FILE: &str = "remit.db";

@@ -28,11 +28,13 @@ pub(super) fn run(args: &RunArgs, context: &Context) -> Result<()> {
     let found = app.admin().find_loop(&args.which.name, &args.which.loop_name)?;
     let id = app.admin().queue_run(&found)?;
     let ended = on_threads(async {
-        match app.scheduler()?.run_now(&id).await? {
+        let ended = match app.scheduler()?.run_now(&id).await? {
             Ran::Called(Err(failure)) => Err(failure.error),
             Ran::Refused(error) => Err(error),
             Ran::Called(Ok(_)) | Ran::Waiting | Ran::Later => until_done(&app, &id).await,
-        }
+        };
+        app.leave_upstreams().await;
+        ended
     });
     app.shutdown();
     let run = ended?;

@@ -24,6 +24,7 @@ pub use text::visible;
 
 use super::{Limits, Manifest};
 use crate::error::{Error, ErrorKind, Result};
+use crate::registry::UPSTREAM;
 
 /// A title stands in lists and menus.
 const MAX_TITLE: usize = 100;
@@ -99,6 +100,9 @@ impl Problems {
 
 fn identity(manifest: &Manifest, problems: &mut Problems) {
     problems.add_some("publisher", check_name(&manifest.publisher));
+    if manifest.publisher == UPSTREAM {
+        problems.add("publisher", "choose another name: upstream MCP servers are called so");
+    }
     problems.add_some("slug", check_name(&manifest.slug));
     if !manifest.version.build.is_empty() {
         // Two versions that differ in build metadata alone are one version to semver.

@@ -103,8 +103,7 @@ mod tests {
         let requests = serde_json::to_value(requests("Notes", &plan)).unwrap();
         let message = requests[NAME]["params"]["message"].as_str().unwrap();
         assert!(
-            message
-                .starts_with("Notes: this call changes something. It would:\n- delete `k0 - nothing` in notes")
+            message.starts_with("Notes: this call changes something. It would:\n- delete `k0 - nothing` in notes")
         );
         assert!(message.ends_with("- and 2 more\nMay it be done?"), "{message}");
         assert_eq!(requests[NAME]["params"]["requestedSchema"]["required"], json!([AGREE]));

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::super::installs::{delete, read_pin};
+use super::super::installs::{read_pin, remove};
 use super::super::{Store, calls, loops, read_count};
 use super::{Held, Scope, TENANT, make, plan, read_document};
 use crate::audit::Record;
@@ -131,7 +131,7 @@ impl Store {
         let (name, scope) = (name.clone(), Scope::of(name));
         self.write(move |connection| {
             let pin = read_pin(connection, &name)?;
-            delete(connection, &name)?;
+            remove(connection, &name)?;
             let removed = remove_documents(connection, &scope)?;
             let loops = loops::purge(connection, &name)?;
             if removed.is_some() || loops > 0 {
