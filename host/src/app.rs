@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::egress::{Egress, Outside, Own};
 use crate::error::Result;
+use crate::mcp::Issuers;
 use crate::policy;
 use crate::registry::{Artifacts, Catalog, Digest};
 use crate::runtime::{Admission, CompiledCache, Compiler, Engine, Loader, Runtime};
@@ -139,6 +140,11 @@ impl App {
     /// The host's own way out, to token endpoints.
     pub fn own(&self) -> Result<Own> {
         Own::configured(&self.config, &self.outside)
+    }
+
+    /// The issuers whose access tokens the HTTP door takes; `None` when the settings name none.
+    pub fn issuers(&self) -> Result<Option<Issuers>> {
+        Ok(Issuers::configured(&self.config.serve, self.own()?, self.clock.clone()))
     }
 
     /// The schedules of this home, which nothing fires before rounds are made. From a thread of the I/O runtime.

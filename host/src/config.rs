@@ -214,6 +214,47 @@ pub struct ServeConfig {
     pub requests_per_second: u32,
     /// Bytes of a request's body.
     pub body_bytes: usize,
+    /// The address that clients know this door by, such as `https://remit.example.com`: what access tokens are
+    /// made out to.
+    pub url: Option<String>,
+    /// A scope that every access token must have.
+    pub required_scope: Option<String>,
+    /// The authorization servers whose access tokens are taken.
+    pub issuer: Vec<IssuerConfig>,
+}
+
+/// An authorization server whose access tokens are taken, as `[[serve.issuer]]`.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct IssuerConfig {
+    /// Its identifier, letter for letter as its tokens and its metadata spell it.
+    pub issuer: String,
+    /// The audience of tokens for this door. Without it: the address of the endpoint, or of the door.
+    pub audience: Option<String>,
+    /// Where its keys are. Without it: where its metadata says.
+    pub jwks: Option<String>,
+    /// What scopes permit: `"mcp:read" = ["weather:read"]`.
+    pub permissions: BTreeMap<String, Vec<String>>,
+    /// A scope that begins with this is the permission that follows. With `""`, each scope is a permission.
+    pub prefix: Option<String>,
+    /// The claim that names the principal: one that the issuer gives to nobody else, ever.
+    pub principal: String,
+    /// Exceptions for requests to the issuer.
+    pub http: HttpExceptions,
+}
+
+impl Default for IssuerConfig {
+    fn default() -> Self {
+        Self {
+            issuer: String::new(),
+            audience: None,
+            jwks: None,
+            permissions: BTreeMap::new(),
+            prefix: None,
+            principal: "sub".to_owned(),
+            http: HttpExceptions::default(),
+        }
+    }
 }
 
 impl Default for ServeConfig {
@@ -224,6 +265,9 @@ impl Default for ServeConfig {
             sessions: 256,
             requests_per_second: 10_000,
             body_bytes: 4 * 1024 * 1024,
+            url: None,
+            required_scope: None,
+            issuer: Vec::new(),
         }
     }
 }
@@ -262,7 +306,8 @@ impl Config {
         let capabilities = config.capability.values_mut().map(|settings| &mut settings.http);
         let secrets = config.secret.values_mut().map(|settings| &mut settings.http);
         let deliveries = std::iter::once(&mut config.loops.deliver.http);
-        for file in capabilities.chain(secrets).chain(deliveries).flat_map(|exceptions| &mut exceptions.ca) {
+        let issuers = config.serve.issuer.iter_mut().map(|settings| &mut settings.http);
+        for file in capabilities.chain(secrets).chain(deliveries).chain(issuers).flat_map(|exceptions| &mut exceptions.ca) {
             *file = home.join(&file);
         }
         Ok(config)
@@ -329,6 +374,7 @@ mod tests {
             [serve]
             hosts = ["remit.example.com"]
             origins = ["https://console.example.com"]
+            url = "https://remit.example.com"
             [secrets]
             key-file = "keys/key"
             [capability."acme/weather".http]
@@ -338,6 +384,10 @@ mod tests {
             [secret.TOKEN.http]
             connect = { "login.example.com:443" = "127.0.0.1:8444" }
             ca = ["login.pem"]
+            [[serve.issuer]]
+            issuer = "https://login.example.com"
+            permissions = { "mcp:read" = ["weather:read"] }
+            http.ca = ["issuer.pem"]
         "#;
         std::fs::write(home.path().join(FILE), text)?;
         let config = Config::load(home.path())?;
@@ -351,6 +401,10 @@ mod tests {
         let http = &config.secret["TOKEN"].http;
         assert_eq!(http.ca, [home.path().join("login.pem")]);
         assert_eq!(http.connect["login.example.com:443"], "127.0.0.1:8444".parse()?);
+        let [issuer] = &config.serve.issuer[..] else { panic!("one issuer") };
+        assert_eq!((issuer.principal.as_str(), &issuer.audience), ("sub", &None));
+        assert_eq!(issuer.permissions["mcp:read"], ["weather:read"]);
+        assert_eq!(issuer.http.ca, [home.path().join("issuer.pem")]);
         Ok(())
     }
 
@@ -430,6 +484,11 @@ mod tests {
                 "[loops.deliver]\nwebhook = \"https://a.example/\"\n",
                 "line 2: `loops.deliver.secret` is missing",
                 Some("name a stored secret: remit secret set NAME"),
+            ),
+            (
+                "[[serve.issuer]]\nissuer = \"https://login.example.com\"\n",
+                "line 1: `serve.url` is missing",
+                Some("for example \"https://remit.example.com\", the address that clients know this door by"),
             ),
             (
                 "[serve]\norigins = [\"example.com\"]\n",

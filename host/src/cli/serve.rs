@@ -13,7 +13,7 @@ use super::{Context, on_threads};
 use crate::call::Host;
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::mcp::{self, Auth, HttpOptions, Token};
+use crate::mcp::{self, Auth, HttpOptions, Issuers, Token};
 
 /// Serve agents over MCP
 ///
@@ -47,7 +47,8 @@ pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
     let result = on_threads(async {
         let host = app.host()?;
         let schedules = app.scheduler()?.start()?;
-        let served = serve(&args, &home, config, host, context.output).await;
+        let doors = (host, app.issuers()?);
+        let served = serve(&args, &home, config, doors, context.output).await;
         schedules.stop().await;
         served
     });
@@ -56,7 +57,13 @@ pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
 }
 
 /// Serves by the door that was asked for, until it closes.
-async fn serve(args: &ServeArgs, home: &Path, config: Config, host: Host, output: Output) -> Result<()> {
+async fn serve(
+    args: &ServeArgs,
+    home: &Path,
+    config: Config,
+    (host, issuers): (Host, Option<Issuers>),
+    output: Output,
+) -> Result<()> {
     let Some(address) = args.http else { return mcp::serve_stdio(host).await };
     let auth = authentication(args, home, output)?;
     let shutdown = CancellationToken::new();
@@ -67,7 +74,7 @@ async fn serve(args: &ServeArgs, home: &Path, config: Config, host: Host, output
             output.aside(&format!("listening on http://{address}/mcp"));
         }
     };
-    let options = HttpOptions { address, auth, config: config.serve, ready, shutdown };
+    let options = HttpOptions { address, auth, issuers, config: config.serve, ready, shutdown };
     tokio::join!(mcp::serve_http(host, options), announce).0
 }
 

@@ -1,5 +1,7 @@
 //! What types cannot say about `remit.toml`, and how its mistakes are told: file, line, key and fix.
 
+mod issuers;
+
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -171,6 +173,7 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
                 .hint("for example \"https://app.example.com\""));
         }
     }
+    issuers::check(serve)?;
     deliver(&loops.deliver)?;
     for (name, settings) in &config.capability {
         if name.parse::<CapabilityName>().is_err() {

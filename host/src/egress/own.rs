@@ -1,9 +1,10 @@
-//! The host's own requests: to the token endpoint of a connection, and to the webhook for what runs came to.
+//! The host's own requests: to the token endpoint of a connection, to the webhook for what runs came to, and for the
+//! keys of an issuer of access tokens.
 //!
 //! They pass the same steps as a guest's, with an allow-list of one: the endpoint that a person configured. A
 //! redirect is refused, because nobody decided where it leads; an answer is small. Operators' exceptions are those
-//! of the secret or of the webhook, not of the capability. What is in requests and answers is decided in
-//! `secrets/oauth/` and `scheduler/deliver/`.
+//! of the secret, the webhook or the issuer, not of the capability. What is in requests and answers is decided in
+//! `secrets/oauth/`, `scheduler/deliver/` and `mcp/http/oauth/`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -29,6 +30,9 @@ const RESPONSE_BYTES: usize = 64 * 1024;
 /// Where the exceptions of the webhook stand.
 const DELIVERIES: &str = "loops.deliver";
 
+/// Where the exceptions of issuers stand.
+const ISSUERS: &str = "serve.issuer";
+
 /// The way out for the host itself.
 pub struct Own {
     outside: Outside,
@@ -36,6 +40,7 @@ pub struct Own {
     exceptions: BTreeMap<String, Exceptions>,
     no_exceptions: Exceptions,
     deliveries: Exceptions,
+    issuers: BTreeMap<String, Exceptions>,
 }
 
 /// A URL that the host may be told to send its own requests to: `https:`, a public name, no user name.
@@ -95,7 +100,11 @@ impl Own {
         let limits = HttpConfig { response_bytes: RESPONSE_BYTES, ..config.http };
         let no_exceptions = Exceptions::none()?;
         let deliveries = Exceptions::read(DELIVERIES, &config.loops.deliver.http)?;
-        Ok(Self { outside: outside.clone(), limits, exceptions, no_exceptions, deliveries })
+        let mut issuers = BTreeMap::new();
+        for settings in &config.serve.issuer {
+            issuers.insert(settings.issuer.clone(), Exceptions::read(ISSUERS, &settings.http)?);
+        }
+        Ok(Self { outside: outside.clone(), limits, exceptions, no_exceptions, deliveries, issuers })
     }
 
     /// Sends a request for the connection `name` to its token endpoint, and notes in `record` what became of it.
@@ -118,6 +127,19 @@ impl Own {
     ) -> Result<http::Response<Vec<u8>>, Unreached> {
         let record = Mutex::new(Endpoint::record(url, ""));
         self.send_under((DELIVERIES, &self.deliveries), url, request, &record).await
+    }
+
+    /// Gets a public document of the issuer `issuer`, from `url`.
+    pub async fn get(&self, issuer: &str, url: &str) -> Result<http::Response<Vec<u8>>, Unreached> {
+        let exceptions = self.issuers.get(issuer).unwrap_or(&self.no_exceptions);
+        let record = Mutex::new(Endpoint::record(url, ""));
+        let request = http::Request::get(url).header(http::header::ACCEPT, "application/json").body(Vec::new());
+        let request = request.map_err(|_| Unreached {
+            kind: ErrorKind::HttpInvalidUrl,
+            why: "the URL cannot be asked for".to_owned(),
+            hint: None,
+        })?;
+        self.send_under((ISSUERS, exceptions), url, request, &record).await
     }
 
     /// How long a request takes at most.

@@ -1,4 +1,4 @@
-//! The HTTP door: Streamable HTTP at `/mcp`, and nothing else.
+//! The HTTP door: Streamable HTTP at `/mcp`, and, where access tokens are taken, what says so to clients.
 //!
 //! A request passes the rate (429), the token (401), the body (413), then the library's own checks of `Host`
 //! and `Origin` (403), media types and versions, and the sessions (404, 503). Connections are bounded in
@@ -7,6 +7,7 @@
 mod auth;
 mod body;
 mod names;
+mod oauth;
 mod rate;
 mod sessions;
 
@@ -30,7 +31,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::Service as _;
 
+use self::auth::Guard;
 pub use self::auth::{Auth, Token};
+pub use self::oauth::{Issuers, Refusal};
 use self::rate::Rate;
 use self::sessions::Sessions;
 use super::server::Server;
@@ -67,6 +70,8 @@ pub struct HttpOptions {
     pub address: SocketAddr,
     /// Who may knock.
     pub auth: Auth,
+    /// Whose access tokens are taken besides.
+    pub issuers: Option<Issuers>,
     /// The operator's limits and names.
     pub config: ServeConfig,
     /// Is told the address once connections are taken.
@@ -81,11 +86,11 @@ struct Client(IpAddr);
 
 /// Serves agents over HTTP until `shutdown` is cancelled.
 pub async fn serve_http(host: Host, options: HttpOptions) -> Result<()> {
-    let HttpOptions { address, auth, config, ready, shutdown } = options;
+    let HttpOptions { address, auth, issuers, config, ready, shutdown } = options;
     // Cancelled in this order: subscriptions end with a word, calls end by themselves, sessions end.
     let subscriptions = CancellationToken::new();
     let sessions = CancellationToken::new();
-    let door = Door::check(address, auth, &config)?;
+    let door = Door::check(address, Guard { auth, issuers }, &config)?;
     let server = Server::new(host, PRINCIPAL, subscriptions.clone());
     let calls = server.calls().clone();
     let router = door.router(server, sessions.clone());
@@ -109,7 +114,7 @@ pub async fn serve_http(host: Host, options: HttpOptions) -> Result<()> {
 
 /// A door whose settings were checked.
 struct Door {
-    auth: Auth,
+    guard: Guard,
     hosts: Vec<String>,
     origins: Vec<String>,
     sessions: usize,
@@ -118,14 +123,14 @@ struct Door {
 }
 
 impl Door {
-    fn check(address: SocketAddr, auth: Auth, config: &ServeConfig) -> Result<Self> {
-        auth.check_address(address)?;
+    fn check(address: SocketAddr, guard: Guard, config: &ServeConfig) -> Result<Self> {
+        guard.check(address)?;
         if config.requests_per_second == 0 || config.body_bytes == 0 {
             let message = "`serve.requests-per-second` and `serve.body-bytes` must not be 0";
             return Err(Error::new(ErrorKind::Config, message));
         }
         Ok(Self {
-            auth,
+            guard,
             hosts: names::hosts(config, address)?,
             origins: names::origins(config)?,
             sessions: config.sessions,
@@ -144,12 +149,14 @@ impl Door {
             .with_cancellation_token(stop);
         let sessions = Arc::new(Sessions::new(self.sessions));
         let mcp = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
-        // The last layer is the first that a request meets. Other paths, `/.well-known/` among them, are 404.
+        let metadata = self.guard.issuers.as_ref().map(|issuers| oauth::routes(Arc::clone(issuers.resource())));
+        // The last layer is the first that a request meets. Other paths are 404.
         Router::new()
             .route_service("/mcp", mcp)
             .route_layer(from_fn(sessions::on_behalf))
             .route_layer(from_fn_with_state(self.body_bytes, body::limit))
-            .route_layer(from_fn_with_state(self.auth, auth::check))
+            .route_layer(from_fn_with_state(self.guard, auth::check))
+            .merge(metadata.unwrap_or_default())
             .layer(from_fn_with_state(Arc::new(Rate::new(self.requests_per_second)), rate::limit))
     }
 }

@@ -67,12 +67,12 @@ impl Server {
     async fn call(
         &self,
         request: CallToolRequestParams,
+        caller: Identity,
         cancel: CancellationToken,
     ) -> Result<CallToolResponse, ErrorData> {
         let unknown = ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None);
         let list = self.list()?;
         let Some(tool) = list.find(&request.name) else { return Err(unknown) };
-        let caller = Identity::stored(self.principal);
         let call = CallRequest::new(caller, tool.clone(), request.arguments.unwrap_or_default());
         let _running = self.calls.token();
         let result = match self.host.call(call, cancel).await {
@@ -140,7 +140,11 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        fenced(self.call(request, context.ct)).await
+        // Whom the HTTP door identified; on stdio there is nobody else than the one who started this.
+        let parts = context.extensions.get::<http::request::Parts>();
+        let identified = parts.and_then(|parts| parts.extensions.get::<Identity>()).cloned();
+        let caller = identified.unwrap_or_else(|| Identity::stored(self.principal));
+        fenced(self.call(request, caller, context.ct)).await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

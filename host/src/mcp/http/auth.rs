@@ -1,7 +1,8 @@
-//! Who may knock at the HTTP door: whoever shows the bearer token, or anyone on this machine if the
-//! operator said so in so many words.
+//! Who may knock at the HTTP door: whoever shows the bearer token or an access token of a configured issuer, or anyone
+//! on this machine if the operator said so in so many words.
 //!
-//! One token stands for one principal. This file does not decide what a principal may call.
+//! One token stands for one principal. This file does not decide what a principal may call, and not what an access
+//! token is worth: that is `oauth/`.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,7 +16,9 @@ use ring::hmac;
 use ring::rand::SystemRandom;
 
 use super::PRINCIPAL;
+use super::oauth::{Issuers, Refusal};
 use crate::error::{Error, ErrorKind, Result};
+use crate::policy::Identity;
 
 /// The fewest characters of a token: 128 bits in hexadecimal. Nothing slows down who guesses.
 const MIN_TOKEN: usize = 32;
@@ -89,28 +92,66 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// Lets a request through with its [`Principal`], or answers 401.
-pub(super) async fn check(State(auth): State<Auth>, mut request: Request, next: Next) -> Response {
-    match auth.principal(request.headers()) {
-        Some(principal) => {
-            request.extensions_mut().insert(principal);
+/// All that can open one door.
+#[derive(Clone)]
+pub(super) struct Guard {
+    pub(super) auth: Auth,
+    pub(super) issuers: Option<Issuers>,
+}
+
+impl Guard {
+    /// Whether this may guard a door at `address`.
+    pub(super) fn check(&self, address: SocketAddr) -> Result<()> {
+        self.auth.check_address(address)?;
+        if self.issuers.is_some() && matches!(self.auth, Auth::LoopbackWithoutToken) {
+            let message = "with `[[serve.issuer]]` clients need a token";
+            return Err(Error::new(ErrorKind::Config, message).hint("leave `--no-token` out"));
+        }
+        Ok(())
+    }
+
+    /// Who this is, by what the request shows. Stored tokens come first, so no issuer delays them.
+    async fn identify(&self, headers: &HeaderMap, path: &str) -> Result<Identity, Response> {
+        if let Some(principal) = self.auth.principal(headers) {
+            return Ok(Identity::stored(principal.0));
+        }
+        let Some(issuers) = &self.issuers else { return Err(unauthorized(headers)) };
+        let Some(shown) = bearer(headers) else { return Err(issuers.resource().no_token(path)) };
+        let verified = match std::str::from_utf8(shown) {
+            Ok(token) => issuers.verify(token, path).await,
+            Err(_) => Err(Refusal::Invalid("it is no text")),
+        };
+        verified.map_err(|refusal| {
+            tracing::debug!("an access token was refused: {refusal}");
+            issuers.resource().refusal(path, refusal)
+        })
+    }
+}
+
+/// Lets a request through with its [`Principal`] and [`Identity`], or answers 401.
+pub(super) async fn check(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
+    let (headers, path) = (request.headers().clone(), request.uri().path().to_owned());
+    match guard.identify(&headers, &path).await {
+        Ok(identity) => {
+            // Nothing behind this needs the token, so nothing can pass it on.
+            request.headers_mut().remove(AUTHORIZATION);
+            request.extensions_mut().insert(Principal(identity.principal.clone()));
+            request.extensions_mut().insert(identity);
             next.run(request).await
         }
-        None => {
-            // RFC 6750: the error is named only to who showed a token.
-            let challenge = match bearer(request.headers()) {
-                Some(_) => "Bearer realm=\"remit\", error=\"invalid_token\"",
-                None => "Bearer realm=\"remit\"",
-            };
-            let code = ErrorKind::Unauthorized.code();
-            (
-                StatusCode::UNAUTHORIZED,
-                [(WWW_AUTHENTICATE, challenge)],
-                format!("{code}: {}", ErrorKind::Unauthorized.meaning()),
-            )
-                .into_response()
-        }
+        Err(refusal) => refusal,
     }
+}
+
+fn unauthorized(headers: &HeaderMap) -> Response {
+    // RFC 6750: the error is named only to who showed a token.
+    let challenge = match bearer(headers) {
+        Some(_) => "Bearer realm=\"remit\", error=\"invalid_token\"",
+        None => "Bearer realm=\"remit\"",
+    };
+    let code = ErrorKind::Unauthorized.code();
+    let text = format!("{code}: {}", ErrorKind::Unauthorized.meaning());
+    (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, challenge)], text).into_response()
 }
 
 /// What the one `Authorization: Bearer` field shows. Two fields show nothing: who reads the other one?

@@ -65,7 +65,7 @@ async fn open(auth: Auth, config: ServeConfig) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let shutdown = CancellationToken::new();
-    let router = Door::check(address, auth, &config).unwrap().router(handler.clone(), shutdown.clone());
+    let router = Door::check(address, Guard { auth, issuers: None }, &config).unwrap().router(handler.clone(), shutdown.clone());
     let until = shutdown.clone();
     tokio::spawn(async move { accept(listener, router, &TaskTracker::new(), &until).await });
     Running { address, handler, shutdown }
@@ -339,6 +339,7 @@ async fn a_closed_door_ends_connections() {
 fn wrong_settings_are_found_before_anything_listens() {
     let address: SocketAddr = "127.0.0.1:0".parse().unwrap();
     let base = ServeConfig::default;
+    let open = || Guard { auth: Auth::LoopbackWithoutToken, issuers: None };
     let cases = [
         ("0.0.0.0:0".parse().unwrap(), base()),
         (address, ServeConfig { requests_per_second: 0, ..base() }),
@@ -347,8 +348,8 @@ fn wrong_settings_are_found_before_anything_listens() {
         (address, ServeConfig { origins: vec!["null".to_owned()], ..base() }),
     ];
     for (address, config) in cases {
-        let error = Door::check(address, Auth::LoopbackWithoutToken, &config).err().unwrap();
+        let error = Door::check(address, open(), &config).err().unwrap();
         assert_eq!(error.kind, ErrorKind::Config, "{config:?}");
     }
-    assert!(Door::check(address, Auth::LoopbackWithoutToken, &base()).is_ok());
+    assert!(Door::check(address, open(), &base()).is_ok());
 }
