@@ -307,7 +307,9 @@ impl Config {
         let secrets = config.secret.values_mut().map(|settings| &mut settings.http);
         let deliveries = std::iter::once(&mut config.loops.deliver.http);
         let issuers = config.serve.issuer.iter_mut().map(|settings| &mut settings.http);
-        for file in capabilities.chain(secrets).chain(deliveries).chain(issuers).flat_map(|exceptions| &mut exceptions.ca) {
+        for file in
+            capabilities.chain(secrets).chain(deliveries).chain(issuers).flat_map(|exceptions| &mut exceptions.ca)
+        {
             *file = home.join(&file);
         }
         Ok(config)

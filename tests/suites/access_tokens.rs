@@ -93,7 +93,10 @@ fn a_client_that_knows_nothing_but_the_address_finds_its_way() {
         assert_eq!(metadata.status, 200, "{path}");
         assert!(metadata.head.contains("content-type: application/json"), "{metadata:?}");
         let metadata = metadata.json();
-        assert_eq!((&metadata["resource"], &metadata["authorization_servers"]), (&json!(resource), &json!([ISSUER])));
+        assert_eq!(
+            (&metadata["resource"], &metadata["authorization_servers"]),
+            (&json!(resource), &json!([ISSUER]))
+        );
         assert_eq!(metadata["bearer_methods_supported"], json!(["header"]));
         assert_eq!(metadata["scopes_supported"], json!(["mcp:read"]));
     }
@@ -119,7 +122,8 @@ fn a_client_that_knows_nothing_but_the_address_finds_its_way() {
 fn what_is_not_for_this_door_calls_nothing() {
     let stage = Stage::new("required-scope = \"mcp\"");
     let mallory = SigningKey::es256("k");
-    let claims = json!({ "iss": ISSUER, "aud": "https://remit.example.com/mcp", "sub": "ada", "exp": 4_000_000_000_u64 });
+    let claims =
+        json!({ "iss": ISSUER, "aud": "https://remit.example.com/mcp", "sub": "ada", "exp": 4_000_000_000_u64 });
     for (what, status, token) in [
         ("another audience", 401, stage.token(|claims| claims["aud"] = json!("https://other.example.com/mcp"))),
         ("ended", 401, stage.token(|claims| claims["exp"] = json!(1_000_000_000))),
@@ -232,7 +236,8 @@ fn files(folder: &std::path::Path) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn a_door_without_a_token_takes_none_either() {
     let home = tempfile::tempdir().expect("a scratch folder");
-    let settings = format!("[serve]\nurl = \"https://remit.example.com\"\n[[serve.issuer]]\nissuer = \"{ISSUER}\"\n");
+    let settings =
+        format!("[serve]\nurl = \"https://remit.example.com\"\n[[serve.issuer]]\nissuer = \"{ISSUER}\"\n");
     fs::write(home.path().join("remit.toml"), settings).expect("room");
     let log = File::create(home.path().join("log")).expect("room");
     let ended = serve("127.0.0.1:0", home.path()).arg("--no-token").stderr(log).status().expect("it ends");

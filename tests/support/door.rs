@@ -84,7 +84,8 @@ impl Door {
 
     /// KiB of memory that its process holds.
     pub(crate) fn memory(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process is there");
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process is there");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
         line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
     }

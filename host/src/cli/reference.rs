@@ -104,7 +104,9 @@ fn describe_section(path: &str, schema: &Value, text: &mut String) {
 }
 
 fn is_section(property: &Value) -> bool {
-    [property, &property["additionalProperties"], &property["items"]].iter().any(|schema| schema.get("properties").is_some())
+    [property, &property["additionalProperties"], &property["items"]]
+        .iter()
+        .any(|schema| schema.get("properties").is_some())
 }
 
 #[cfg(test)]

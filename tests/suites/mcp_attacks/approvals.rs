@@ -11,8 +11,7 @@ use crate::support::world::{HOST, SECRET, World, authorization};
 #[test]
 fn other_bytes_are_approved_anew() {
     let world = World::echo().granted().with_secret(HOST, &[authorization()]);
-    let with_key =
-        json!({ "url": format!("https://{HOST}/"), "headers": ["authorization: Bearer {{API_KEY}}"] });
+    let with_key = json!({ "url": format!("https://{HOST}/"), "headers": ["authorization: Bearer {{API_KEY}}"] });
     assert!(world.fetch(&with_key).is_ok());
     let carried = || world.upstream.seen().iter().filter(|seen| format!("{seen:?}").contains(SECRET)).count();
     assert_eq!(carried(), 1);
@@ -42,7 +41,11 @@ fn a_command_is_no_capability() {
         fs::write(&file, bytes).expect("room");
         let home = folder.path().join("home");
         let ended = remit(&home, &["install", &file.display().to_string(), "--yes", "--json"], "");
-        assert_eq!((ended.exit, ended.code().as_str()), (Some(1), "component/not-a-component"), "{name}: {ended:?}");
+        assert_eq!(
+            (ended.exit, ended.code().as_str()),
+            (Some(1), "component/not-a-component"),
+            "{name}: {ended:?}"
+        );
     }
     for name in ["sh -c 'touch trace'", "$(touch trace)", "; touch trace", "npx -y evil"] {
         let ended = remit(&folder.path().join("home"), &["install", name, "--yes"], "");

@@ -80,9 +80,13 @@ fn a_page_runs_no_tool() {
         door.send("POST", "/mcp", &fields, &call().to_string()).status
     };
     // What a browser sends without asking, and a form, and nothing.
-    for media_type in
-        ["text/plain", "text/plain; application/json", "application/x-www-form-urlencoded", "multipart/form-data", ""]
-    {
+    for media_type in [
+        "text/plain",
+        "text/plain; application/json",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data",
+        "",
+    ] {
         let field = format!("Content-Type: {media_type}");
         assert_eq!(send(&[&field]), 415, "{media_type}");
         assert_eq!(send(&[&field, "Origin: https://evil.example"]), 403, "{media_type}");
@@ -116,7 +120,8 @@ fn there_is_no_other_transport() {
 #[test]
 fn there_is_no_door_for_people_on_the_network() {
     let door = Door::open("");
-    for path in ["/", "/admin", "/config", "/api/install", "/stdio?transportType=stdio&command=touch&args=/tmp/x"] {
+    for path in ["/", "/admin", "/config", "/api/install", "/stdio?transportType=stdio&command=touch&args=/tmp/x"]
+    {
         for method in ["GET", "POST"] {
             assert_eq!(door.send(method, path, &[], &initialize().to_string()).status, 404, "{method} {path}");
         }

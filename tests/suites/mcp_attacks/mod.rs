@@ -122,7 +122,11 @@ const TABLE: &[(&[&str], &str, By)] = &[
         "a pattern that takes for ever",
         By::Tests(&[("parsers.rs", "patterns_of_publishers_take_no_longer_than_their_text")]),
     ),
-    (&["CVE-2026-64684", "GHSA-9g45-5xwm-f3wc"], "header fields go along with a redirect elsewhere", By::Upstreams),
+    (
+        &["CVE-2026-64684", "GHSA-9g45-5xwm-f3wc"],
+        "header fields go along with a redirect elsewhere",
+        By::Upstreams,
+    ),
     (&["GHSA-33f5-2c5q-wgwj"], "metadata of another resource is believed", By::Upstreams),
     (
         &["CVE-2025-49596"],
@@ -181,7 +185,10 @@ fn every_number_is_answered_for() {
                         .split_once(&format!("fn {function}("))
                         .unwrap_or_else(|| panic!("{numbers:?}: `{function}` is not in {file}"));
                     let above = before.trim_end_matches("async ").trim_end();
-                    assert!(above.ends_with("#[test]") || above.ends_with("#[tokio::test]"), "`{function}` is a test");
+                    assert!(
+                        above.ends_with("#[test]") || above.ends_with("#[tokio::test]"),
+                        "`{function}` is a test"
+                    );
                 }
             }
             By::Nature(why) => assert!(why.split(' ').count() > 5, "{numbers:?} in a sentence"),

@@ -28,10 +28,10 @@ fn two_tools() -> Door {
     Door::with("", &[built("echo"), other])
 }
 
-/// The tools that were called so far.
+/// The capabilities that were called so far.
 fn called(door: &Door) -> Vec<String> {
     let records = remit(door.home(), &["audit", "--json"], "").json();
-    records.as_array().expect("a list").iter().map(|record| record["tool"].to_string()).collect()
+    records.as_array().expect("a list").iter().map(|record| record["capability"].to_string()).collect()
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn what_is_judged_is_what_runs() {
         ("an escaped name", call(name, "\"name\":\"\\u006fther__echo\"")),
     ] {
         let answer = send(&door, &body, "application/json");
-        let other = called(&door).iter().any(|tool| tool.contains("other"));
+        let other = called(&door).iter().any(|capability| capability.contains("other"));
         assert!(!other, "{what}: the fields name one tool, and another ran: {answer:?}");
         let is_call = answer.body.contains("judged");
         assert!(answer.status >= 400 || answer.body.contains("\"error\"") || is_call, "{what}: {answer:?}");
@@ -97,7 +97,8 @@ fn names_are_letter_for_letter() {
         let answer = send(&door, &call(good, by), "application/json");
         assert!(!answer.body.contains("\"text\":\"judged\""), "{by}: {answer:?}");
     }
-    let ran: Vec<Value> = remit(door.home(), &["audit", "--json"], "").json().as_array().cloned().unwrap_or_default();
+    let ran: Vec<Value> =
+        remit(door.home(), &["audit", "--json"], "").json().as_array().cloned().unwrap_or_default();
     let ran = ran.iter().rev().skip(recorded).filter(|record| record["outcome"] == "ok").count();
     assert_eq!(ran, 0, "nothing of these ran");
 }

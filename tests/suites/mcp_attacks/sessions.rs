@@ -64,9 +64,10 @@ fn ids_of_sessions_are_long_and_never_come_again() {
         assert_eq!(door.send("DELETE", "/mcp", &[&session], "").status, 202);
     }
     // Nothing that two of them share is long enough to guess the rest from.
-    let shared = seen.iter().zip(seen.iter().skip(1)).map(|(left, right)| {
-        left.bytes().zip(right.bytes()).take_while(|(left, right)| left == right).count()
-    });
+    let shared = seen
+        .iter()
+        .zip(seen.iter().skip(1))
+        .map(|(left, right)| left.bytes().zip(right.bytes()).take_while(|(left, right)| left == right).count());
     assert!(shared.max().unwrap_or(0) < 8, "{seen:?}");
     let asked = door.begin(&["Mcp-Session-Id: chosen-by-the-client"]);
     assert!(!asked.head.contains("chosen-by-the-client"), "{asked:?}");
@@ -97,7 +98,8 @@ fn equal_ids_of_several_clients_are_not_mixed_up() {
                     let params = json!({ "name": "echo__echo", "arguments": { "message": message } });
                     let answer = match session {
                         Some(session) => {
-                            let body = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+                            let body =
+                                json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
                             door.send("POST", "/mcp", &[session], &body.to_string())
                         }
                         None => door.ask_with(&[], "tools/call", &params, &id),

@@ -65,7 +65,9 @@ async fn open(auth: Auth, config: ServeConfig) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let shutdown = CancellationToken::new();
-    let router = Door::check(address, Guard { auth, issuers: None }, &config).unwrap().router(handler.clone(), shutdown.clone());
+    let router = Door::check(address, Guard { auth, issuers: None }, &config)
+        .unwrap()
+        .router(handler.clone(), shutdown.clone());
     let until = shutdown.clone();
     tokio::spawn(async move { accept(listener, router, &TaskTracker::new(), &until).await });
     Running { address, handler, shutdown }

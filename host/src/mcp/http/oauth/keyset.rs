@@ -6,8 +6,8 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RSA_PSS_2048_8192_SHA256, RsaPublicKeyComponents,
-    UnparsedPublicKey,
+    ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RSA_PSS_2048_8192_SHA256,
+    RsaPublicKeyComponents, UnparsedPublicKey,
 };
 use serde::Deserialize;
 
@@ -40,7 +40,10 @@ pub(super) struct Key {
 
 #[derive(Debug)]
 enum Point {
-    Rsa { n: Vec<u8>, e: Vec<u8> },
+    Rsa {
+        n: Vec<u8>,
+        e: Vec<u8>,
+    },
     /// Uncompressed.
     P256(Vec<u8>),
     Ed25519(Vec<u8>),
@@ -69,7 +72,8 @@ impl KeySet {
         }
         let mut keys: Vec<Key> = keys.iter().filter_map(Key::read).collect();
         let kids: Vec<Option<String>> = keys.iter().map(|key| key.kid.clone()).collect();
-        let is_alone = |kid: &Option<String>| kid.is_none() || kids.iter().filter(|other| *other == kid).count() == 1;
+        let is_alone =
+            |kid: &Option<String>| kid.is_none() || kids.iter().filter(|other| *other == kid).count() == 1;
         keys.retain(|key| is_alone(&key.kid));
         (!keys.is_empty()).then_some(Self { keys })
     }

@@ -24,8 +24,8 @@ mod token;
 
 use std::sync::Arc;
 
-pub(super) use self::resource::{Resource, routes};
 use self::keys::Keys;
+pub(super) use self::resource::{Resource, routes};
 use self::rules::Rules;
 use self::token::Presented;
 use crate::clock::Clock;

@@ -186,7 +186,9 @@ mod tests {
                 })
             );
         }
-        for path in ["/", "/mcp/", "/mcpx", "/mcp/acme", "/mcp/acme/weather/x", "/mcp/../x", "/mcp/a\"/b", "/other"] {
+        for path in
+            ["/", "/mcp/", "/mcpx", "/mcp/acme", "/mcp/acme/weather/x", "/mcp/../x", "/mcp/a\"/b", "/other"]
+        {
             assert_eq!(resource.metadata(path), None, "{path}");
         }
     }

@@ -83,7 +83,8 @@ impl Rules {
     /// stored or our own has neither `#` nor `:`.
     fn principal(&self, claims: &Object) -> Result<String, &'static str> {
         let name = claims.text(&self.principal).ok_or("it names no principal")?;
-        let is_plain = !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(|byte| byte.is_ascii_graphic());
+        let is_plain =
+            !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(|byte| byte.is_ascii_graphic());
         if !is_plain {
             return Err("the name of its principal is not plain");
         }
@@ -138,7 +139,9 @@ fn times(claims: &Object, now_ms: i64) -> Result<(), &'static str> {
 fn scopes(claims: &Object) -> Result<Vec<String>, &'static str> {
     match claims.get("scope").or_else(|| claims.get("scp")) {
         None => Ok(Vec::new()),
-        Some(Value::String(words)) => Ok(words.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()),
+        Some(Value::String(words)) => {
+            Ok(words.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect())
+        }
         Some(Value::Array(all)) => {
             let words = all.iter().map(|word| word.as_str().map(str::to_owned));
             words.collect::<Option<_>>().ok_or("its scope is no text")

@@ -104,7 +104,10 @@ async fn every_algorithm_that_is_taken_opens() {
     }
     let paths: Vec<_> = stage.upstream.seen().into_iter().map(|seen| seen.path).collect();
     assert_eq!(paths, [METADATA, KEYS], "once for all");
-    assert!(stage.upstream.seen().iter().all(|seen| seen.header("authorization").is_none()), "no token goes along");
+    assert!(
+        stage.upstream.seen().iter().all(|seen| seen.header("authorization").is_none()),
+        "no token goes along"
+    );
 }
 
 #[tokio::test]
@@ -131,14 +134,20 @@ async fn forged_tokens_are_refused_and_lead_nowhere() {
         ("somebody's signature, and none", format!("{none}.{signature}")),
         ("a cut signature", format!("{signed}.")),
         ("a shared secret: the key as it is published", issuer::with_secret(public.as_bytes(), &secret, &text)),
-        ("a shared secret: the modulus", issuer::with_secret(jwk["n"].as_str().unwrap().as_bytes(), &secret, &text)),
+        (
+            "a shared secret: the modulus",
+            issuer::with_secret(jwk["n"].as_str().unwrap().as_bytes(), &secret, &text),
+        ),
         ("a shared secret: nothing", issuer::with_secret(b"", &secret, &text)),
         ("a key in the token", mallory.token_with("ES256", &embedded, &text)),
         ("a key somewhere else", mallory.token_with("ES256", &elsewhere, &text)),
         ("a key of the same name", mallory.token("ES256", &claims())),
         ("a signature of other claims", format!("{other}.{signature}")),
         ("a name twice", key.token_with("RS256", &header(&json!({ "alg": "RS256", "kid": "k" })), &twice)),
-        ("another algorithm's name", key.token_with("RS256", &header(&json!({ "alg": "PS256", "kid": "k" })), &text)),
+        (
+            "another algorithm's name",
+            key.token_with("RS256", &header(&json!({ "alg": "PS256", "kid": "k" })), &text),
+        ),
         ("another issuer", key.token("RS256", &json!({ "iss": "https://evil.test", "sub": "ada" }))),
         ("a huge one", format!("{good}{}", "A".repeat(1_000_000))),
         ("nothing", String::new()),
