@@ -48,7 +48,7 @@ impl SigningKey {
     /// When the key in this folder is damaged.
     #[must_use]
     pub fn rsa(kid: &str) -> Self {
-        let pair = RsaKeyPair::from_pkcs8(RSA_KEY).expect("a key");
+        let pair = RsaKeyPair::from_der(RSA_KEY).expect("a key");
         Self { kid: kid.to_owned(), pair: Pair::Rsa(Box::new(pair)) }
     }
 

@@ -14,7 +14,6 @@ use serde_json::json;
 use super::Refusal;
 use crate::config::ServeConfig;
 use crate::error::ErrorKind;
-use crate::registry::CapabilityName;
 
 /// Where metadata is; the path of an endpoint follows.
 const METADATA: &str = "/.well-known/oauth-protected-resource";
@@ -125,9 +124,17 @@ impl Resource {
 fn is_endpoint(path: &str) -> bool {
     match path.strip_prefix(JOINT) {
         Some("") => true,
-        Some(rest) => rest.strip_prefix('/').is_some_and(|name| name.parse::<CapabilityName>().is_ok()),
+        Some(rest) => {
+            let parts = rest.strip_prefix('/').and_then(|name| name.split_once('/'));
+            parts.is_some_and(|(publisher, slug)| is_word(publisher) && is_word(slug))
+        }
         None => false,
     }
+}
+
+/// What publishers and capabilities may be called, which is also fit to stand in a header field.
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
 }
 
 /// The metadata, which needs no token.
