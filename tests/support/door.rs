@@ -77,6 +77,17 @@ impl Door {
         self.home.as_ref().expect("a home of its own").path()
     }
 
+    /// The records of its calls, once there are as many as this. They may be written a little after the answers.
+    pub(crate) fn records(&self, least: usize) -> Vec<Value> {
+        loop {
+            let records = remit(self.home(), &["audit", "--json", "--limit", "1000"], "").json();
+            let records = records.as_array().expect("a list");
+            if records.len() >= least {
+                return records.clone();
+            }
+        }
+    }
+
     /// What it wrote to its standard error so far.
     pub(crate) fn said(&self) -> Vec<u8> {
         fs::read(&self.log).expect("a log")
@@ -151,9 +162,11 @@ impl Door {
 }
 
 impl Answered {
-    /// The JSON in it.
+    /// The JSON in it, also where it is the one message of a stream.
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+        let message =
+            self.body.lines().find_map(|line| line.strip_prefix("data: ").filter(|data| !data.is_empty()));
+        serde_json::from_str(message.unwrap_or(&self.body)).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// The session that began, as a client names it.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use serde_json::json;
@@ -92,7 +92,7 @@ impl Resource {
 
     /// The answer to a request to `path` that shows no token.
     pub(in super::super) fn no_token(&self, path: &str) -> Response {
-        self.refused(StatusCode::UNAUTHORIZED, ErrorKind::Unauthorized, self.challenge(path, None))
+        refused(StatusCode::UNAUTHORIZED, ErrorKind::Unauthorized, self.challenge(path, None))
     }
 
     /// The answer to a request to `path` whose token was refused.
@@ -100,11 +100,11 @@ impl Resource {
         match refusal {
             Refusal::Invalid(_) => {
                 let challenge = self.challenge(path, Some("invalid_token"));
-                self.refused(StatusCode::UNAUTHORIZED, ErrorKind::Unauthorized, challenge)
+                refused(StatusCode::UNAUTHORIZED, ErrorKind::Unauthorized, challenge)
             }
             Refusal::InsufficientScope => {
                 let challenge = self.challenge(path, Some("insufficient_scope"));
-                self.refused(StatusCode::FORBIDDEN, ErrorKind::NotAllowed, challenge)
+                refused(StatusCode::FORBIDDEN, ErrorKind::NotAllowed, challenge)
             }
             Refusal::Unavailable => {
                 let message = "host/busy: the authorization server cannot be asked for its keys; try again";
@@ -112,12 +112,11 @@ impl Resource {
             }
         }
     }
+}
 
-    #[expect(clippy::unused_self, reason = "an answer of this door, beside its challenges")]
-    fn refused(&self, status: StatusCode, kind: ErrorKind, challenge: HeaderValue) -> Response {
-        let fields: [(HeaderName, HeaderValue); 1] = [(header::WWW_AUTHENTICATE, challenge)];
-        (status, fields, format!("{}: {}", kind.code(), kind.meaning())).into_response()
-    }
+fn refused(status: StatusCode, kind: ErrorKind, challenge: HeaderValue) -> Response {
+    let text = format!("{}: {}", kind.code(), kind.meaning());
+    (status, [(header::WWW_AUTHENTICATE, challenge)], text).into_response()
 }
 
 /// Whether there can be an endpoint at `path`. Whether its capability is installed is not told to strangers.

@@ -121,7 +121,6 @@ fn times(claims: &Object, now_ms: i64) -> Result<(), &'static str> {
         None => Ok(None),
         Some(value) => value.as_f64().map(Some).ok_or("a time in it is no number"),
     };
-    #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 are far below 2^53")]
     let now = now_ms as f64 / 1000.0;
     let end = seconds("exp")?.ok_or("it has no end")?;
     if now >= end + LEEWAY {

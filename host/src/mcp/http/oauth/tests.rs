@@ -42,9 +42,9 @@ impl Stage {
         let permissions = [("mcp:read".to_owned(), vec!["weather:read".to_owned()])].into();
         let settings = IssuerConfig { issuer: ISSUER.to_owned(), permissions, http, ..IssuerConfig::default() };
         let url = Some("https://remit.example.com".to_owned());
-        let mut config = Config::default();
-        config.serve = ServeConfig { url, issuer: vec![settings], ..config.serve };
-        change(&mut config.serve);
+        let mut serve = ServeConfig { url, issuer: vec![settings], ..ServeConfig::default() };
+        change(&mut serve);
+        let config = Config { serve, ..Config::default() };
         let clock = Arc::new(Clock::manual(Duration::from_secs(NOW)));
         let own = Own::configured(&config, &Outside::system()).unwrap();
         let issuers = Issuers::configured(&config.serve, own, Arc::clone(&clock)).unwrap();
