@@ -24,6 +24,9 @@ const KEPT: i64 = 4 * 60 * 60 * 1000;
 /// Milliseconds between two attempts, whether they succeed or not.
 const PAUSE: i64 = 60 * 1000;
 
+/// How long an attempt may take in all. Shorter than the pause, so that there is never more than one.
+const ATTEMPT: Duration = Duration::from_secs(30);
+
 /// How long a request waits for keys. The attempt goes on without it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -72,14 +75,20 @@ impl Keys {
                 Err(Missing::Unknown) => {}
             }
         }
-        if self.may_try() {
-            let attempt = self.renew();
-            // Whether it came to anything shows in what is known then.
-            let _ = tokio::time::timeout(PATIENCE, attempt).await;
-        }
+        self.wait().await;
         let keys = self.usable().ok_or(Refusal::Unavailable)?;
         let key = keys.find(token.kid()).map_err(|_| Refusal::Invalid("its key is not known"))?;
         token.signed_by(key).map_err(Refusal::Invalid)
+    }
+
+    /// Waits a moment for the attempt that is on its way, or for one that begins now. Whether it came to anything
+    /// shows in what is known then.
+    async fn wait(self: &Arc<Self>) {
+        if self.has_paused() {
+            let _ = tokio::time::timeout(PATIENCE, self.renew()).await;
+        } else {
+            let _ = tokio::time::timeout(PATIENCE, self.flight.lock()).await;
+        }
     }
 
     /// Starts an attempt, which goes on whether anybody waits for it or not.
@@ -95,7 +104,8 @@ impl Keys {
             return;
         }
         self.known().tried_at = Some(self.clock.now_ms());
-        match self.fetch().await {
+        let fetched = tokio::time::timeout(ATTEMPT, self.fetch()).await;
+        match fetched.unwrap_or_else(|_| Err("it took too long".to_owned())) {
             Ok(keys) => {
                 let mut known = self.known();
                 known.keys = Some(Arc::new(keys));
@@ -147,11 +157,7 @@ impl Keys {
         self.age(fetched_at) >= FRESH && self.has_paused()
     }
 
-    /// Whether an attempt would be made, or one is on its way.
-    fn may_try(&self) -> bool {
-        self.has_paused() || self.flight.try_lock().is_err()
-    }
-
+    /// Whether the issuer may be asked again.
     fn has_paused(&self) -> bool {
         let tried_at = self.known().tried_at;
         tried_at.is_none_or(|at| self.age(at) >= PAUSE)
