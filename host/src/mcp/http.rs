@@ -33,7 +33,7 @@ use tower::Service as _;
 
 use self::auth::Guard;
 pub use self::auth::{Auth, Token};
-pub use self::oauth::{Issuers, Refusal};
+pub use self::oauth::{Issuers, Refusal, Verified};
 use self::rate::Rate;
 use self::sessions::Sessions;
 use super::server::Server;

@@ -24,5 +24,5 @@ mod stdio;
 mod text;
 mod tools;
 
-pub use http::{Auth, HttpOptions, Issuers, Refusal, Token, serve_http};
+pub use http::{Auth, HttpOptions, Issuers, Refusal, Token, Verified, serve_http};
 pub use stdio::serve_stdio;

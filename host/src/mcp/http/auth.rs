@@ -121,7 +121,7 @@ impl Guard {
             Ok(token) => issuers.verify(token, path).await,
             Err(_) => Err(Refusal::Invalid("it is no text")),
         };
-        verified.map_err(|refusal| {
+        verified.map(|verified| verified.identity).map_err(|refusal| {
             tracing::debug!("an access token was refused: {refusal}");
             issuers.resource().refusal(path, refusal)
         })

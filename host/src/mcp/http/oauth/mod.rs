@@ -46,6 +46,14 @@ struct Issuer {
     keys: Arc<Keys>,
 }
 
+/// Whom a token names, and until when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// Whom.
+    pub identity: Identity,
+    ends_at_ms: i64,
+}
+
 /// Why a token does not open the door. The words are ours, for the operator's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -75,7 +83,7 @@ impl Issuers {
     }
 
     /// Whom this token names, at the endpoint at `path`. Waits a moment for keys that are not known yet.
-    pub async fn verify(&self, token: &str, path: &str) -> Result<Identity, Refusal> {
+    pub async fn verify(&self, token: &str, path: &str) -> Result<Verified, Refusal> {
         let presented = Presented::read(token).map_err(Refusal::Invalid)?;
         let named = self.issuers.iter().find(|issuer| Some(issuer.rules.issuer()) == presented.issuer());
         let issuer = named.ok_or(Refusal::Invalid("its issuer is not configured"))?;
@@ -84,8 +92,14 @@ impl Issuers {
         let accepted = issuer.rules.accept(&signed, &audiences, self.clock.now_ms()).map_err(Refusal::Invalid)?;
         match self.resource.required_scope() {
             Some(scope) if !accepted.scopes.iter().any(|has| has == scope) => Err(Refusal::InsufficientScope),
-            _ => Ok(accepted.identity),
+            _ => Ok(Verified { identity: accepted.identity, ends_at_ms: accepted.ends_at_ms }),
         }
+    }
+
+    /// Whether what `verified` says has ended since: a stream that its token opened should end too.
+    #[must_use]
+    pub fn has_ended(&self, verified: &Verified) -> bool {
+        self.clock.now_ms() >= verified.ends_at_ms
     }
 
     /// What clients are told about this door.

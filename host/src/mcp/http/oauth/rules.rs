@@ -32,6 +32,8 @@ pub(super) struct Accepted {
     pub(super) identity: Identity,
     /// Its scopes, as they stand in it.
     pub(super) scopes: Vec<String>,
+    /// When it ends for us, in milliseconds since 1970.
+    pub(super) ends_at_ms: i64,
 }
 
 impl Rules {
@@ -66,7 +68,7 @@ impl Rules {
         if !self::audiences(claims)?.iter().any(|named| expected.iter().any(|audience| audience == named)) {
             return Err("it is for another audience");
         }
-        times(claims, now_ms)?;
+        let ends_at_ms = times(claims, now_ms)?;
         // It is bound to a key that the client would have to prove (RFC 7800); bare, it proves nothing.
         if claims.get("cnf").is_some() {
             return Err("it is bound to a key");
@@ -76,7 +78,7 @@ impl Rules {
             principal: self.principal(claims)?,
             authority: Authority::Token(self.permissions(&scopes)),
         };
-        Ok(Accepted { identity, scopes })
+        Ok(Accepted { identity, scopes, ends_at_ms })
     }
 
     /// `ISSUER#NAME`. No issuer's identifier has a `#`, so two issuers never mean the same; and a name that is
@@ -115,8 +117,8 @@ fn audiences(claims: &Object) -> Result<Vec<&str>, &'static str> {
     }
 }
 
-/// An end is needed; a beginning and a time of issue are held to when they are there.
-fn times(claims: &Object, now_ms: i64) -> Result<(), &'static str> {
+/// When it ends. An end is needed; a beginning and a time of issue are held to when they are there.
+fn times(claims: &Object, now_ms: i64) -> Result<i64, &'static str> {
     let seconds = |name: &str| match claims.get(name) {
         None => Ok(None),
         Some(value) => value.as_f64().map(Some).ok_or("a time in it is no number"),
@@ -131,7 +133,8 @@ fn times(claims: &Object, now_ms: i64) -> Result<(), &'static str> {
             return Err("it is not valid yet");
         }
     }
-    Ok(())
+    // A number that is too large for us becomes the largest.
+    Ok(((end + LEEWAY) * 1000.0) as i64)
 }
 
 /// `scope` (RFC 9068, section 2.2.3), or `scp` as two widespread issuers call it: words in a text, or a list.
@@ -205,6 +208,8 @@ mod tests {
         let permissions = ["notes:read", "weather:read"].map(str::to_owned).to_vec();
         assert_eq!(accepted.identity.authority, Authority::Token(permissions));
         assert_eq!(accepted.scopes, ["mcp:read"]);
+        assert_eq!(accepted.ends_at_ms, (NOW + 630) * 1000);
+        assert_eq!(judge(&settings(), &with("exp", json!(1.0e300))).unwrap().ends_at_ms, i64::MAX);
     }
 
     #[test]

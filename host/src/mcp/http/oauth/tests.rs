@@ -57,7 +57,7 @@ impl Stage {
     }
 
     async fn verify(&self, token: &str) -> Result<Identity, Refusal> {
-        self.issuers.verify(token, MCP).await
+        self.issuers.verify(token, MCP).await.map(|verified| verified.identity)
     }
 
     fn pass(&self, seconds: u64) {
@@ -84,7 +84,7 @@ fn claims_of(sub: &str) -> Value {
     })
 }
 
-fn invalid(result: Result<Identity, Refusal>) -> &'static str {
+fn invalid<T: std::fmt::Debug>(result: Result<T, Refusal>) -> &'static str {
     match result {
         Err(Refusal::Invalid(why)) => why,
         other => panic!("{other:?}"),
@@ -176,7 +176,11 @@ async fn what_is_for_others_or_not_for_now_is_refused() {
     let mut door = claims();
     door["aud"] = json!("https://remit.example.com/");
     assert!(stage.issuers.verify(&key.token("ES256", &door), "/mcp/acme/weather").await.is_ok());
-    stage.pass(100_031);
+    let verified = stage.issuers.verify(&token, MCP).await.unwrap();
+    stage.pass(100_029);
+    assert!(!stage.issuers.has_ended(&verified));
+    stage.pass(1);
+    assert!(stage.issuers.has_ended(&verified));
     assert_eq!(invalid(stage.verify(&token).await), "it has ended");
 }
 
