@@ -223,7 +223,7 @@ pub struct ServeConfig {
     pub issuer: Vec<IssuerConfig>,
 }
 
-/// An authorization server whose access tokens are taken, as `[[serve.issuer]]`.
+/// An authorization server whose access tokens are taken.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct IssuerConfig {
