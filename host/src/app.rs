@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::confirm::Confirmations;
 use crate::egress::{Collector, Egress, Outside, Own, Unsent};
 use crate::error::{Error, Result};
+use crate::mcp::Issuers;
 use crate::policy;
 use crate::registry::{Artifacts, Catalog, Digest};
 use crate::runtime::{Admission, CompiledCache, Compiler, Engine, Loader, Runtime};
@@ -190,6 +191,11 @@ impl App {
     /// The host's own way out, to token endpoints.
     pub fn own(&self) -> Result<Own> {
         Own::configured(&self.config, &self.outside)
+    }
+
+    /// The issuers whose access tokens the HTTP door takes; `None` when the settings name none.
+    pub fn issuers(&self) -> Result<Option<Issuers>> {
+        Ok(Issuers::configured(&self.config.serve, self.own()?, self.clock.clone()))
     }
 
     /// The schedules of this home, which nothing fires before rounds are made. From a thread of the I/O runtime.

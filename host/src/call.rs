@@ -360,29 +360,6 @@ impl Host {
     /// says of its tools is no promise.
     async fn upstream(
         &self,
-        request: &CallRequest,
-        found: &Found,
-        lease: &Lease,
-        trail: &mut Trail,
-    ) -> Result<Answer> {
-        let Capability { name, digest, .. } = &*found.entry.capability;
-        let arguments = request.arguments.clone();
-        let wanted = Wanted { server: &name.slug, tool: &request.tool.tool, pin: *digest, arguments };
-        if request.dry_run {
-            trail.upstream = Some(wanted.record(PLANNED));
-            let said = format!("`{}` would be called; nothing was sent", request.tool);
-            return Ok(Answer { structured: None, content: vec![Content::Text(said)] });
-        }
-        let called = self.rooms.upstreams.call(wanted, lease).await;
-        trail.sent(called.request);
-        let redactor = called.connection.as_ref().map_or(&trail.clean, |connection| connection.redactor());
-        answer::check(called.reply?, found.tool(), found.schemas(), redactor)
-    }
-
-    /// Calls a tool of an upstream server in the place of a guest's. In a dry run nothing is sent: what the server
-    /// says of its tools is no promise.
-    async fn upstream(
-        &self,
         request: &Request,
         found: &Found,
         lease: &Lease,

@@ -224,6 +224,47 @@ pub struct ServeConfig {
     pub requests_per_second: u32,
     /// Bytes of a request's body.
     pub body_bytes: usize,
+    /// The address that clients know this door by, such as `https://remit.example.com`: what access tokens are
+    /// made out to.
+    pub url: Option<String>,
+    /// A scope that every access token must have.
+    pub required_scope: Option<String>,
+    /// The authorization servers whose access tokens are taken.
+    pub issuer: Vec<IssuerConfig>,
+}
+
+/// An authorization server whose access tokens are taken.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct IssuerConfig {
+    /// Its identifier, letter for letter as its tokens and its metadata spell it.
+    pub issuer: String,
+    /// The audience of tokens for this door. Without it: the address of the endpoint, or of the door.
+    pub audience: Option<String>,
+    /// Where its keys are. Without it: where its metadata says.
+    pub jwks: Option<String>,
+    /// What scopes permit: `"mcp:read" = ["weather:read"]`.
+    pub permissions: BTreeMap<String, Vec<String>>,
+    /// A scope that begins with this is the permission that follows. With `""`, each scope is a permission.
+    pub prefix: Option<String>,
+    /// The claim that names the principal: one that the issuer gives to nobody else, ever.
+    pub principal: String,
+    /// Exceptions for requests to the issuer.
+    pub http: HttpExceptions,
+}
+
+impl Default for IssuerConfig {
+    fn default() -> Self {
+        Self {
+            issuer: String::new(),
+            audience: None,
+            jwks: None,
+            permissions: BTreeMap::new(),
+            prefix: None,
+            principal: "sub".to_owned(),
+            http: HttpExceptions::default(),
+        }
+    }
 }
 
 impl Default for ServeConfig {
@@ -235,6 +276,9 @@ impl Default for ServeConfig {
             sessions: 256,
             requests_per_second: 10_000,
             body_bytes: 4 * 1024 * 1024,
+            url: None,
+            required_scope: None,
+            issuer: Vec::new(),
         }
     }
 }
@@ -311,7 +355,8 @@ impl Config {
         *token_file = token_file.take().map(|file| home.join(file));
         let own = [&mut config.loops.deliver.http, &mut config.telemetry.http];
         let upstreams = config.upstream.values_mut().map(|settings| &mut settings.http);
-        let all = capabilities.chain(secrets).chain(own).chain(upstreams);
+        let issuers = config.serve.issuer.iter_mut().map(|settings| &mut settings.http);
+        let all = capabilities.chain(secrets).chain(own).chain(upstreams).chain(issuers);
         for file in all.flat_map(|exceptions| &mut exceptions.ca) {
             *file = home.join(&file);
         }
@@ -401,6 +446,7 @@ mod tests {
             [serve]
             hosts = ["remit.example.com"]
             origins = ["https://console.example.com"]
+            url = "https://remit.example.com"
             [secrets]
             key-file = "keys/key"
             [capability."acme/weather".http]
@@ -410,6 +456,10 @@ mod tests {
             [secret.TOKEN.http]
             connect = { "login.example.com:443" = "127.0.0.1:8444" }
             ca = ["login.pem"]
+            [[serve.issuer]]
+            issuer = "https://login.example.com"
+            permissions = { "mcp:read" = ["weather:read"] }
+            http.ca = ["issuer.pem"]
         "#;
         std::fs::write(home.path().join(FILE), text)?;
         let config = Config::load(home.path())?;
@@ -423,6 +473,10 @@ mod tests {
         let http = &config.secret["TOKEN"].http;
         assert_eq!(http.ca, [home.path().join("login.pem")]);
         assert_eq!(http.connect["login.example.com:443"], "127.0.0.1:8444".parse()?);
+        let [issuer] = &config.serve.issuer[..] else { panic!("one issuer") };
+        assert_eq!((issuer.principal.as_str(), &issuer.audience), ("sub", &None));
+        assert_eq!(issuer.permissions["mcp:read"], ["weather:read"]);
+        assert_eq!(issuer.http.ca, [home.path().join("issuer.pem")]);
         Ok(())
     }
 
@@ -522,6 +576,11 @@ mod tests {
                 "[upstream.home]\ncall-ms = 0\n",
                 "line 2: `upstream.home.call-ms` must be between 1 and 3600000",
                 None,
+            ),
+            (
+                "[[serve.issuer]]\nissuer = \"https://login.example.com\"\n",
+                "line 1: `serve.url` is missing",
+                Some("for example \"https://remit.example.com\", the address that clients know this door by"),
             ),
             (
                 "[serve]\norigins = [\"example.com\"]\n",

@@ -111,7 +111,7 @@ impl Confirmations {
         match self.key.get() {
             Some(key) => Ok(key),
             None => {
-                let key = Key::derive(&self.store.home_key()?)?;
+                let key = Key::new(&self.store.key_for(token::DOMAIN)?)?;
                 Ok(self.key.get_or_init(|| key))
             }
         }

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests start the program, and some measure how long it takes")]
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "what goes wrong in a test ends it")]
 
+mod access_tokens;
 mod ask;
 mod asks;
 mod attacks;
@@ -26,6 +27,7 @@ mod loops_agents;
 mod loops_deliver;
 mod loops_namespace;
 mod loops_processes;
+mod mcp_attacks;
 mod mcp_conversations;
 mod mcp_http;
 mod mcp_stdio;

@@ -1,6 +1,7 @@
 //! What the suites share.
 
 pub(crate) mod client;
+pub(crate) mod door;
 pub(crate) mod home;
 pub(crate) mod outside;
 pub(crate) mod server;

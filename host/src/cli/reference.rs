@@ -75,7 +75,8 @@ fn describe_section(path: &str, schema: &Value, text: &mut String) {
     let (sections, keys): (Vec<_>, Vec<_>) = properties.iter().partition(|(_, property)| is_section(property));
     if !keys.is_empty() {
         let description = schema["description"].as_str().unwrap_or_default();
-        let _ = write!(text, "\n## `[{path}]`\n\n{description}\n\n| key | meaning | default |\n|---|---|---|\n");
+        let heading = if path.ends_with(']') { path.to_owned() } else { format!("[{path}]") };
+        let _ = write!(text, "\n## `{heading}`\n\n{description}\n\n| key | meaning | default |\n|---|---|---|\n");
     }
     for (key, property) in keys {
         let description = property["description"].as_str().unwrap_or_default().replace('\n', " ");
@@ -86,7 +87,12 @@ fn describe_section(path: &str, schema: &Value, text: &mut String) {
         let _ = writeln!(text, "| `{key}` | {description} | {default} |");
     }
     for (key, section) in sections {
+        let path = path.trim_matches(['[', ']']);
         let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        if section["items"].get("properties").is_some() {
+            describe_section(&format!("[[{inner}]]"), &section["items"], text);
+            continue;
+        }
         match &section["additionalProperties"] {
             value if value.get("properties").is_some() => {
                 let name = if key == "capability" { "publisher/slug" } else { "NAME" };
@@ -98,7 +104,9 @@ fn describe_section(path: &str, schema: &Value, text: &mut String) {
 }
 
 fn is_section(property: &Value) -> bool {
-    property.get("properties").is_some() || property["additionalProperties"].get("properties").is_some()
+    [property, &property["additionalProperties"], &property["items"]]
+        .iter()
+        .any(|schema| schema.get("properties").is_some())
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::{Context, on_threads, principal};
 use crate::call::Host;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
-use crate::mcp::{self, Auth, HttpOptions, Surface, Token};
+use crate::mcp::{self, Auth, HttpOptions, Issuers, Surface, Token};
 use crate::policy::{HTTP, Identity, STDIO};
 use crate::registry::CapabilityName;
 
@@ -61,7 +61,8 @@ pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
         let telemetry = app.telemetry().await?;
         let host = app.host()?;
         let schedules = app.scheduler()?.start()?;
-        let served = serve(&args, &home, config, host, caller, context.output).await;
+        let doors = Doors { host, issuers: app.issuers()?, caller };
+        let served = serve(&args, &home, config, doors, context.output).await;
         schedules.stop().await;
         app.leave_upstreams().await;
         telemetry.stop().await;
@@ -71,13 +72,21 @@ pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
     result
 }
 
+/// What is behind a door, and who comes in by it.
+struct Doors {
+    host: Host,
+    /// Whose access tokens are taken over HTTP.
+    issuers: Option<Issuers>,
+    /// Who the one client on standard input and output is.
+    caller: Identity,
+}
+
 /// Serves by the door that was asked for, until it closes.
 async fn serve(
     args: &ServeArgs,
     home: &Path,
     config: Config,
-    host: Host,
-    caller: Identity,
+    Doors { host, issuers, caller }: Doors,
     output: Output,
 ) -> Result<()> {
     let Some(address) = args.http else {
@@ -94,7 +103,8 @@ async fn serve(
         }
     };
     let sessions_per_principal = config.principals.sessions;
-    let options = HttpOptions { address, auth, config: config.serve, sessions_per_principal, ready, shutdown };
+    let options =
+        HttpOptions { address, auth, issuers, config: config.serve, sessions_per_principal, ready, shutdown };
     tokio::join!(mcp::serve_http(host, options), announce).0
 }
 

@@ -1,5 +1,7 @@
 //! What types cannot say about `remit.toml`, and how its mistakes are told: file, line, key and fix.
 
+mod issuers;
+
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -183,6 +185,7 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
         let message = format!("`{name}` is no principal's name: {problem}");
         return Err(InvalidValue::new(&["serve", "principal"], message));
     }
+    issuers::check(serve)?;
     deliver(&loops.deliver)?;
     telemetry(&config.telemetry)?;
     for (name, settings) in &config.upstream {
@@ -203,7 +206,7 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
                 return Err(InvalidValue::new(&["upstream", name, key], message));
             }
         }
-        exceptions(["upstream", name, "http"], &settings.http)?;
+        exceptions(&["upstream", name, "http"], &settings.http)?;
     }
     for (name, settings) in &config.capability {
         if name.parse::<CapabilityName>().is_err() {

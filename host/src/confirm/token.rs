@@ -7,7 +7,6 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
-use ring::hkdf::{HKDF_SHA256, Salt};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::Value;
 
@@ -21,8 +20,8 @@ pub(crate) const NONCE_BYTES: usize = NONCE_LEN;
 /// How long a token is good, in milliseconds: as long as a person thinks about one question.
 const LIFE_MS: i64 = 10 * 60 * 1000;
 
-/// Separates this key and these texts from any other use of what the home's key is derived from.
-const DOMAIN: &[u8] = b"remit/confirmation/v1";
+/// Separates this key and these texts from any other use of the home's key.
+pub(super) const DOMAIN: &[u8] = b"remit/confirmation/v1";
 
 /// The key of one home.
 pub(super) struct Key(LessSafeKey);
@@ -80,12 +79,10 @@ impl Subject {
 }
 
 impl Key {
-    /// The key that is made of what only this home has.
-    pub(super) fn derive(secret: &[u8]) -> Result<Self> {
-        let derived = Salt::new(HKDF_SHA256, &[]).extract(secret);
-        let derived =
-            derived.expand(&[DOMAIN], &AES_256_GCM).map_err(|_| Error::internal("a key could not be derived"))?;
-        Ok(Self(LessSafeKey::new(UnboundKey::from(derived))))
+    /// The key of this home for confirmations.
+    pub(super) fn new(key: &[u8; 32]) -> Result<Self> {
+        let key = UnboundKey::new(&AES_256_GCM, key).map_err(|_| Error::internal("a key has the wrong length"))?;
+        Ok(Self(LessSafeKey::new(key)))
     }
 
     /// A token for a call, made now.
@@ -135,7 +132,7 @@ mod tests {
     const NOW: i64 = 1_700_000_000_000;
 
     fn key() -> Key {
-        Key::derive(&[7; 32]).unwrap()
+        Key::new(&[7; 32]).unwrap()
     }
 
     fn capability(name: &str, tool: &str, bytes: &[u8]) -> Capability {
@@ -233,7 +230,7 @@ mod tests {
         for (case, other) in others.iter().enumerate() {
             assert_eq!(key().open(other, &token, NOW), Err(Invalid::Foreign), "case {case}");
         }
-        assert_eq!(Key::derive(&[8; 32]).unwrap().open(&delete(), &token, NOW), Err(Invalid::Foreign));
+        assert_eq!(Key::new(&[8; 32]).unwrap().open(&delete(), &token, NOW), Err(Invalid::Foreign));
     }
 
     #[test]

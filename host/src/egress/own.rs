@@ -1,10 +1,11 @@
-//! The host's own requests: to the token endpoint of a connection, to the webhook for what runs came to, to a
-//! collector of telemetry on another machine, and to upstream MCP servers.
+//! The host's own requests: to the token endpoint of a connection, to the webhook for what runs came to, for the
+//! keys of an issuer of access tokens, to a collector of telemetry on another machine, and to upstream MCP servers.
 //!
 //! They pass the same steps as a guest's, with an allow-list of one: the endpoint that a person configured. A
 //! redirect is refused, because nobody decided where it leads; an answer is bounded. Operators' exceptions are those
-//! of the secret, the webhook, the collector or the server, not of the capability. What is in requests and answers is
-//! decided in `secrets/oauth/`, `scheduler/deliver/`, `telemetry/` and `upstreams/web.rs`.
+//! of the secret, the webhook, the issuer, the collector or the server, not of the capability. What is in requests and
+//! answers is decided in `secrets/oauth/`, `scheduler/deliver/`, `mcp/http/oauth/`, `telemetry/` and
+//! `upstreams/web.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -32,6 +33,8 @@ const DELIVERIES: &str = "loops.deliver";
 
 /// Where those of the collector stand.
 const TELEMETRY: &str = "telemetry";
+/// Where the exceptions of issuers stand.
+const ISSUERS: &str = "serve.issuer";
 
 /// The way out for the host itself.
 pub struct Own {
@@ -44,6 +47,7 @@ pub struct Own {
     no_exceptions: Exceptions,
     deliveries: Exceptions,
     telemetry: Exceptions,
+    issuers: BTreeMap<String, Exceptions>,
 }
 
 /// A URL that the host may be told to send its own requests to: `https:`, a public name, no user name.
@@ -112,8 +116,22 @@ impl Own {
         let no_exceptions = Exceptions::none()?;
         let deliveries = Exceptions::read(DELIVERIES, &config.loops.deliver.http)?;
         let telemetry = Exceptions::read(TELEMETRY, &config.telemetry.http)?;
+        let mut issuers = BTreeMap::new();
+        for settings in &config.serve.issuer {
+            issuers.insert(settings.issuer.clone(), Exceptions::read(ISSUERS, &settings.http)?);
+        }
         let (outside, upstream_limits) = (outside.clone(), config.http);
-        Ok(Self { outside, limits, exceptions, upstreams, upstream_limits, no_exceptions, deliveries, telemetry })
+        Ok(Self {
+            outside,
+            limits,
+            exceptions,
+            upstreams,
+            upstream_limits,
+            no_exceptions,
+            deliveries,
+            telemetry,
+            issuers,
+        })
     }
 
     /// Sends a request for the connection `name` to its token endpoint, and notes in `record` what became of it.
@@ -163,6 +181,19 @@ impl Own {
     ) -> Result<http::Response<Vec<u8>>, Unreached> {
         let record = Mutex::new(Endpoint::record(url, ""));
         self.send_under((TELEMETRY, &self.telemetry), url, request, &record, &self.limits).await
+    }
+
+    /// Gets a public document of the issuer `issuer`, from `url`.
+    pub async fn get(&self, issuer: &str, url: &str) -> Result<http::Response<Vec<u8>>, Unreached> {
+        let exceptions = self.issuers.get(issuer).unwrap_or(&self.no_exceptions);
+        let record = Mutex::new(Endpoint::record(url, ""));
+        let request = http::Request::get(url).header(http::header::ACCEPT, "application/json").body(Vec::new());
+        let request = request.map_err(|_| Unreached {
+            kind: ErrorKind::HttpInvalidUrl,
+            why: "the URL cannot be asked for".to_owned(),
+            hint: None,
+        })?;
+        self.send_under((ISSUERS, exceptions), url, request, &record, &self.limits).await
     }
 
     /// How long a request takes at most.

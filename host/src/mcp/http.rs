@@ -1,5 +1,5 @@
-//! The HTTP door: Streamable HTTP at `/mcp` for everything, at `/mcp/<publisher>/<slug>` for one capability, and
-//! nothing else.
+//! The HTTP door: Streamable HTTP at `/mcp` for everything, at `/mcp/<publisher>/<slug>` for one capability, and,
+//! where access tokens are taken, what says so to clients.
 //!
 //! A request passes the rate (429), the token (401), the surface (404), the body (413, 400), then the library's own
 //! checks of `Host` and `Origin` (403), media types and versions, and the sessions (404, 503). Connections are bounded in
@@ -8,6 +8,7 @@
 mod auth;
 mod body;
 mod names;
+mod oauth;
 mod rate;
 mod sessions;
 mod surfaces;
@@ -36,6 +37,7 @@ use tower::Service as _;
 
 use self::auth::Known;
 pub use self::auth::{Auth, Token};
+pub use self::oauth::{Issuers, Refusal, Verified};
 use self::rate::Rate;
 use self::sessions::Sessions;
 use self::surfaces::Behind;
@@ -71,6 +73,8 @@ pub struct HttpOptions {
     pub address: SocketAddr,
     /// Who may knock.
     pub auth: Auth,
+    /// Whose access tokens are taken besides.
+    pub issuers: Option<Issuers>,
     /// The operator's limits and names.
     pub config: ServeConfig,
     /// Sessions of one principal at once.
@@ -87,12 +91,12 @@ struct Client(IpAddr);
 
 /// Serves agents over HTTP until `shutdown` is cancelled.
 pub async fn serve_http(host: Host, options: HttpOptions) -> Result<()> {
-    let HttpOptions { address, auth, config, sessions_per_principal, ready, shutdown } = options;
+    let HttpOptions { address, auth, issuers, config, sessions_per_principal, ready, shutdown } = options;
     // Cancelled in this order: subscriptions end with a word, calls end by themselves, sessions end.
     let subscriptions = CancellationToken::new();
     let sessions = CancellationToken::new();
     let stored = host.clone();
-    let known = Known { auth, stored: Arc::new(move |token| stored.whose(token)) };
+    let known = Known { auth, stored: Arc::new(move |token| stored.whose(token)), issuers };
     let door = Door::check(address, known, &config, sessions_per_principal)?.telling(host.telemetry().clone());
     let server = Server::new(host, CallerOf::Request, subscriptions.clone())?;
     let calls = server.calls().clone();
@@ -134,7 +138,7 @@ impl Door {
         config: &ServeConfig,
         sessions_per_principal: usize,
     ) -> Result<Self> {
-        known.auth.check_address(address)?;
+        known.check(address)?;
         if config.requests_per_second == 0 || config.body_bytes == 0 {
             let message = "`serve.requests-per-second` and `serve.body-bytes` must not be 0";
             return Err(Error::new(ErrorKind::Config, message));
@@ -169,7 +173,8 @@ impl Door {
         let handlers = behind.clone();
         // The library makes a handler while it handles the request that it is for.
         let mcp = StreamableHttpService::new(move || Ok(handlers.at(sessions::surface())), sessions, config);
-        // The last layer is the first that a request meets. Other paths, `/.well-known/` among them, are 404.
+        let metadata = self.known.issuers.as_ref().map(|issuers| oauth::routes(Arc::clone(issuers.resource())));
+        // The last layer is the first that a request meets. Other paths are 404.
         Router::new()
             .route_service("/mcp", mcp.clone())
             .route_service("/mcp/{publisher}/{slug}", mcp)
@@ -178,6 +183,7 @@ impl Door {
             .route_layer(from_fn_with_state(behind, surfaces::choose::<B>))
             .route_layer(map_response(unbuffered))
             .route_layer(from_fn_with_state(self.known, auth::check))
+            .merge(metadata.unwrap_or_default())
             .layer(from_fn_with_state(Arc::new(Rate::new(self.requests_per_second)), rate::limit))
     }
 }

@@ -45,6 +45,6 @@ mod surface;
 mod text;
 mod tools;
 
-pub use http::{Auth, HttpOptions, Token, serve_http};
+pub use http::{Auth, HttpOptions, Issuers, Refusal, Token, Verified, serve_http};
 pub use stdio::serve_stdio;
 pub use surface::Surface;

@@ -169,7 +169,7 @@ impl Store {
     }
 }
 
-pub(super) fn read_key(connection: &Connection) -> Result<Vec<u8>> {
+fn read_key(connection: &Connection) -> Result<Vec<u8>> {
     Ok(connection.prepare_cached("SELECT ask_key FROM meta")?.query_row([], |row| row.get(0))?)
 }
 

@@ -2,7 +2,6 @@
 
 use rusqlite::Connection;
 
-use super::{Store, asks};
 use crate::confirm::NONCE_BYTES;
 use crate::error::Result;
 
@@ -17,14 +16,6 @@ pub(crate) struct Spend {
     pub(crate) nonce: [u8; NONCE_BYTES],
     /// When the token ends, in milliseconds since 1970.
     pub(crate) ends_at: i64,
-}
-
-impl Store {
-    /// What only this home has and its database holds: keys of texts that this home alone must be able to make
-    /// are derived from it.
-    pub(crate) fn home_key(&self) -> Result<Vec<u8>> {
-        self.look(asks::read_key)
-    }
 }
 
 /// Uses a confirmation, in the transaction of whoever calls. Gives whether this is its first use.

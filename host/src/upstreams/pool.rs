@@ -15,7 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::connection::{Connection, Lost};
 use super::{Connector, Definitions, Reach, content};
-use crate::audit::RequestRecord;
+use crate::audit::{RequestRecord, Traced};
 use crate::clock;
 use crate::config::UpstreamConfig;
 use crate::error::{Error, ErrorKind, Result};
@@ -78,6 +78,7 @@ impl Wanted<'_> {
             redactions: 0,
             time_ms: 0,
             own: false,
+            traced: Traced::default(),
         }
     }
 }

@@ -7,6 +7,7 @@
 #![expect(clippy::expect_used, reason = "an upstream that does not start is a broken test")]
 
 pub mod github;
+pub mod issuer;
 pub mod oauth;
 mod raw;
 pub mod script;

@@ -1,8 +1,8 @@
-//! Who knocks at the HTTP door: whoever shows a token of a principal, or the home's own token; or anyone on this
-//! machine if the operator said so in so many words.
+//! Who knocks at the HTTP door: whoever shows a token of a principal, the home's own token, or an access token of a
+//! configured issuer; or anyone on this machine if the operator said so in so many words.
 //!
 //! Each request is asked anew, also within a session: a token that was taken back opens nothing from then on. This
-//! file does not decide what a principal may call.
+//! file does not decide what a principal may call, and not what an access token is worth: that is `oauth/`.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use axum::response::{IntoResponse as _, Response};
 use ring::hmac;
 use ring::rand::SystemRandom;
 
+use super::oauth::{Issuers, Refusal, Verified};
 use super::watch::until_unknown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{HTTP, Identity};
@@ -37,6 +38,8 @@ pub(super) struct Known {
     pub(super) auth: Auth,
     /// Whose stored token somebody shows, asked afresh each time.
     pub(super) stored: Arc<WhoseToken>,
+    /// Whose access tokens are taken besides.
+    pub(super) issuers: Option<Issuers>,
 }
 
 /// Looks a token up.
@@ -76,6 +79,53 @@ impl Auth {
 }
 
 impl Known {
+    /// Whether this may guard a door at `address`.
+    pub(super) fn check(&self, address: SocketAddr) -> Result<()> {
+        self.auth.check_address(address)?;
+        if self.issuers.is_some() && matches!(self.auth, Auth::LoopbackWithoutToken) {
+            let message = "with `[[serve.issuer]]` clients need a token";
+            return Err(Error::new(ErrorKind::Config, message).hint("leave `--no-token` out"));
+        }
+        Ok(())
+    }
+
+    /// Who sends a request with these header fields to `path`, and the access token by which that is known; or what
+    /// to answer. Stored tokens come first, so no issuer delays them.
+    async fn identify(&self, headers: &HeaderMap, path: &str) -> Result<(Identity, Option<Verified>), Response> {
+        match self.identity(headers) {
+            Ok(Some(identity)) => return Ok((identity, None)),
+            Ok(None) => {}
+            Err(error) => {
+                tracing::error!(%error, detail = ?error.detail, "a token could not be looked up");
+                let kind = error.kind;
+                let text = format!("{}: {}", kind.code(), kind.meaning());
+                return Err((StatusCode::SERVICE_UNAVAILABLE, text).into_response());
+            }
+        }
+        let Some(issuers) = &self.issuers else { return Err(unauthorized(headers)) };
+        let Shown::Token(token) = shown(headers) else { return Err(issuers.resource().no_token(path)) };
+        let verified = match std::str::from_utf8(token) {
+            Ok(token) => issuers.verify(token, path).await,
+            Err(_) => Err(Refusal::Invalid("it is no text")),
+        };
+        match verified {
+            Ok(verified) => Ok((verified.identity.clone(), Some(verified))),
+            Err(refusal) => {
+                tracing::debug!("an access token was refused: {refusal}");
+                Err(issuers.resource().refusal(path, refusal))
+            }
+        }
+    }
+
+    /// Whether what somebody showed still stands for who they were.
+    fn still_knows(&self, identity: &Identity, token: Option<&Verified>, headers: &HeaderMap) -> bool {
+        match (token, &self.issuers) {
+            (Some(token), Some(issuers)) => !issuers.has_ended(token),
+            (Some(_), None) => false,
+            (None, _) => matches!(self.identity(headers), Ok(Some(now)) if now.principal == identity.principal),
+        }
+    }
+
     /// Who sends a request with these header fields; nobody, when what they show is not right. Whoever shows a
     /// token is whom the token means or nobody, also where a token is not needed: one that was taken back must not
     /// turn into another principal.
@@ -118,41 +168,40 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// Lets a request through with its [`Identity`], or answers 401.
+/// Lets a request through with its [`Identity`], or refuses it.
 pub(super) async fn check(State(known): State<Known>, mut request: Request, next: Next) -> Response {
-    match known.identity(request.headers()) {
-        Ok(Some(identity)) => {
-            let mut shown = HeaderMap::new();
-            for field in request.headers().get_all(AUTHORIZATION) {
-                shown.append(AUTHORIZATION, field.clone());
-            }
+    let path = request.uri().path().to_owned();
+    // Nothing behind this needs the token, so nothing can pass it on.
+    let headers = without_token(request.headers_mut());
+    match known.identify(&headers, &path).await {
+        Ok((identity, token)) => {
             request.extensions_mut().insert(identity.clone());
             let response = next.run(request).await;
-            until_unknown(
-                response,
-                move || matches!(known.identity(&shown), Ok(Some(now)) if now.principal == identity.principal),
-            )
+            until_unknown(response, move || known.still_knows(&identity, token.as_ref(), &headers))
         }
-        Ok(None) => {
-            // RFC 6750: the error is named only to who showed a token.
-            let challenge = match shown(request.headers()) {
-                Shown::Token(_) => "Bearer realm=\"remit\", error=\"invalid_token\"",
-                Shown::Nothing | Shown::Other => "Bearer realm=\"remit\"",
-            };
-            let code = ErrorKind::Unauthorized.code();
-            (
-                StatusCode::UNAUTHORIZED,
-                [(WWW_AUTHENTICATE, challenge)],
-                format!("{code}: {}", ErrorKind::Unauthorized.meaning()),
-            )
-                .into_response()
-        }
-        Err(error) => {
-            tracing::error!(%error, detail = ?error.detail, "a token could not be looked up");
-            let kind = error.kind;
-            (StatusCode::SERVICE_UNAVAILABLE, format!("{}: {}", kind.code(), kind.meaning())).into_response()
-        }
+        Err(refusal) => refusal,
     }
+}
+
+/// Takes what shows who sends a request out of its header fields.
+fn without_token(headers: &mut HeaderMap) -> HeaderMap {
+    let mut shown = HeaderMap::new();
+    for field in headers.get_all(AUTHORIZATION) {
+        shown.append(AUTHORIZATION, field.clone());
+    }
+    headers.remove(AUTHORIZATION);
+    shown
+}
+
+fn unauthorized(headers: &HeaderMap) -> Response {
+    // RFC 6750: the error is named only to who showed a token.
+    let challenge = match shown(headers) {
+        Shown::Token(_) => "Bearer realm=\"remit\", error=\"invalid_token\"",
+        Shown::Nothing | Shown::Other => "Bearer realm=\"remit\"",
+    };
+    let code = ErrorKind::Unauthorized.code();
+    let text = format!("{code}: {}", ErrorKind::Unauthorized.meaning());
+    (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, challenge)], text).into_response()
 }
 
 /// What the one `Authorization` field shows. Two fields show nothing that counts: who reads the other one?
@@ -199,7 +248,7 @@ mod tests {
             b"rmt_broken" => Err(Error::internal("the store is gone")),
             _ => Ok(None),
         };
-        Known { auth, stored: Arc::new(stored) }
+        Known { auth, stored: Arc::new(stored), issuers: None }
     }
 
     #[test]

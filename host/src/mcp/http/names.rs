@@ -37,6 +37,9 @@ pub(super) fn hosts(config: &ServeConfig, address: SocketAddr) -> Result<Vec<Str
         }
         hosts.push(host.clone());
     }
+    // Clients know the door by it.
+    let url = config.url.as_ref().and_then(|url| url.parse::<Uri>().ok());
+    hosts.extend(url.and_then(|url| url.authority().map(ToString::to_string)));
     Ok(hosts)
 }
 
@@ -97,6 +100,17 @@ mod tests {
             let hosts = hosts(&config(configured, &[]), address.parse().unwrap()).unwrap();
             assert_eq!(hosts[..3], LOOPBACK);
             assert_eq!(hosts[3..], *expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn the_address_that_clients_know_is_answered() {
+        for (url, expected) in
+            [("https://remit.example.com", "remit.example.com"), ("https://a.example:8443", "a.example:8443")]
+        {
+            let config = ServeConfig { url: Some(url.to_owned()), ..ServeConfig::default() };
+            let hosts = hosts(&config, "0.0.0.0:80".parse().unwrap()).unwrap();
+            assert_eq!(hosts[3..], [expected]);
         }
     }
 

@@ -82,7 +82,7 @@ fn known(auth: Auth, stored: &Arc<Mutex<Vec<&'static str>>>) -> Known {
         let stored = stored.lock().unwrap();
         Ok(stored.iter().find(|stored| stored.as_bytes() == name).map(|name| Identity::stored(*name)))
     };
-    Known { auth, stored: Arc::new(whose) }
+    Known { auth, stored: Arc::new(whose), issuers: None }
 }
 
 async fn open(auth: Auth, config: ServeConfig) -> Running {
@@ -355,6 +355,29 @@ async fn sessions_are_bounded_and_end() {
     assert_eq!(door.send(&request("DELETE", &[&session(&first)], "")).await.status, 202);
     assert_eq!(door.post(&[&session(&first)], &list).await.status, 404);
     assert_eq!(door.post(&[], &initialize()).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_session_that_stands_idle_ends() {
+    let door = open(Auth::LoopbackWithoutToken, ServeConfig { sessions: 1, ..ServeConfig::default() }).await;
+    let begun = session(&door.post(&[], &initialize()).await);
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+    let pass = async |time: Duration| {
+        // The clock of the runtime stands still meanwhile, and no connection is open that it could end.
+        tokio::time::pause();
+        tokio::time::advance(time).await;
+        tokio::time::resume();
+    };
+    pass(Duration::from_secs(29 * 60)).await;
+    assert_eq!(door.post(&[&begun], &list).await.status, 200);
+    pass(Duration::from_secs(29 * 60)).await;
+    assert_eq!(door.post(&[&begun], &list).await.status, 200, "it did not stand idle for so long");
+    pass(Duration::from_secs(31 * 60)).await;
+    // The session's own task ends it, once it is its turn.
+    while door.post(&[&begun], &list).await.status != 404 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(door.post(&[], &initialize()).await.status, 200, "and its place is free");
 }
 
 #[tokio::test]
