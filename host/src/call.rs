@@ -372,7 +372,8 @@ impl Host {
         let wanted = Wanted { server: &name.slug, tool, pin: *digest, arguments: arguments.clone() };
         if request.dry_run {
             trail.planned(wanted.record(PLANNED));
-            let said = format!("`{}` would be called; nothing was sent", request.label(Some(found)));
+            let name = ToolName { capability: name.clone(), tool: tool.clone() };
+            let said = format!("`{name}` would be called; nothing was sent");
             return Ok(Answer::Tool(ToolAnswer { structured: None, content: vec![Content::Text(said)] }));
         }
         let called = self.rooms.upstreams.call(wanted, lease).await;

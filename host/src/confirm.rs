@@ -17,7 +17,7 @@ use crate::client::{Answer as Answered, Confirmation, Unconfirmed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::Tool;
 use crate::policy::{self, Restriction};
-use crate::registry::Capability;
+use crate::registry::{Capability, ToolName};
 use crate::store::{Spend, Store};
 pub(crate) use token::NONCE_BYTES;
 use token::{Key, Subject};
@@ -82,10 +82,10 @@ impl Confirmations {
         answer: Result<Answer>,
         plan: Plan,
     ) -> (Result<Answer>, Option<Unconfirmed>) {
-        let mut message = format!(
-            "`{}.{}` needs the word of a person first; nothing was changed",
-            case.capability.name, case.tool.name
-        );
+        let mut message = {
+            let name = ToolName { capability: case.capability.name.clone(), tool: case.tool.name.clone() };
+            format!("`{name}` needs the word of a person first; nothing was changed")
+        };
         match answer {
             Ok(_) => {}
             Err(error) if error.kind == ErrorKind::Failed && !plan.is_empty() => {

@@ -20,7 +20,7 @@ fn home() -> tempfile::TempDir {
     for (arguments, input) in [
         (&["install", file.to_str().expect("a text"), "--yes"][..], ""),
         (&["secret", "set", "API_KEY"], SECRET),
-        (&["call", "test/keeper.put", put], ""),
+        (&["call", "test/keeper.put", put, "--yes"], ""),
     ] {
         let ended = remit(home.path(), arguments, input);
         assert_eq!(ended.exit, Some(0), "{ended:?}");

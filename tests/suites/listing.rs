@@ -90,8 +90,8 @@ fn a_flood_of_offers_moves_nothing() {
     let before = generation();
     assert_eq!(run(&home, "repeats"), "0".repeat(20));
     assert_eq!(generation(), before, "what is so already is no change");
-    let limit = "3";
-    assert_eq!(run(&home, "flips"), format!("{}{}", "0".repeat(16), limit.repeat(4)));
+    // Past the limit: a change is refused, and what is so already is none.
+    assert_eq!(run(&home, "flips"), format!("{}3030", "0".repeat(16)));
     assert_eq!(generation(), before + 16);
     assert_eq!(withdrawn(&home, "flips"), []);
 }

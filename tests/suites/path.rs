@@ -42,6 +42,7 @@ fn every_call_leaves_one_record() {
         ("http", "test/nothing.run", json!({}), false, "call/unknown-tool"),
     ];
     let host = home.host();
+    let mut fuel = Vec::new();
     for (principal, tool, arguments, is_known, expected) in &cases {
         let call = CallRequest { caller: Identity::operator(*principal), ..request(tool, arguments) };
         let result = home.threads.block_on(host.call(call, CancellationToken::new()));
@@ -57,10 +58,10 @@ fn every_call_leaves_one_record() {
         assert_eq!(format!("{}.{}", record.capability, record.tool), *tool);
         assert_eq!(record.digest.is_some(), *is_known, "{tool}");
         assert_eq!(record.usage.fuel, usage.fuel);
+        fuel.push(usage.fuel > 0);
         assert!(record.requests.is_empty() && record.log.is_empty());
     }
     assert_eq!(home.records().len(), cases.len());
-    let fuel: Vec<bool> = home.records().iter().rev().map(|record| record.usage.fuel > 0).collect();
     assert_eq!(fuel, [true, false, true, true, false, false], "only guests that ran spent something");
 }
 

@@ -72,7 +72,7 @@ mod tests {
             (
                 &["remit", "instal", "x.wasm"],
                 "unrecognized subcommand `instal`",
-                "some similar subcommands exist: `list`, `uninstall`, `install`\nusage: remit [OPTIONS] <COMMAND>",
+                "some similar subcommands exist: `principal`, `list`, `uninstall`, `install`\nusage: remit [OPTIONS] <COMMAND>",
             ),
             (
                 &["remit", "list", "--jsn"],

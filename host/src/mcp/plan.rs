@@ -242,7 +242,7 @@ mod tests {
         let plan = Plan { changes, ..plan() };
         let said = text(&plan);
         assert_eq!(said.lines().count(), LINES + 1);
-        assert!(said.ends_with("\n- and 962 more"), "{said}");
+        assert!(said.ends_with("\n- and 963 more"), "{said}");
         assert_eq!(value(&plan)["changes"].as_array().unwrap().len(), LINES);
         assert_eq!(value(&plan)["leftOut"], json!(960));
         assert!(value(&plan).to_string().len() < 10_000);

@@ -3,6 +3,7 @@
 //! A surface maps names and addresses between the wire and a capability's manifest, both ways. It decides
 //! nothing about who may see or call what: a surface only ever narrows what the principal has anyway.
 
+use crate::manifest::check_name;
 use crate::registry::{CapabilityName, ToolName};
 
 use super::names::{Slugs, wire_name};
@@ -65,7 +66,11 @@ impl Surface {
     pub(super) fn of_path(path: &str) -> Option<Self> {
         match path.strip_prefix("/mcp")? {
             "" => Some(Self::Joint),
-            rest => rest.strip_prefix('/')?.parse().ok().map(Self::One),
+            rest => {
+                let name: CapabilityName = rest.strip_prefix('/')?.parse().ok()?;
+                let is_plain = [&name.publisher, &name.slug].iter().all(|part| check_name(part).is_none());
+                is_plain.then_some(Self::One(name))
+            }
         }
     }
 }

@@ -131,7 +131,7 @@ fn a_dead_server_is_tried_again_and_not_at_once() {
     // Whoever asks in another process is not bound by this one's patience.
     server.switch("dead", false);
     server.call("text ok");
-    let ended = remit(home.path(), &["call", "mcp:house:say"], "");
+    let ended = remit(home.path(), &["call", "mcp:house:say", "--yes"], "");
     assert_eq!(ended.stdout, "ok\n", "{ended:?}");
 }
 
@@ -186,7 +186,7 @@ fn a_secret_that_comes_back_does_not_get_out() {
         let records = format!("{:?}", home.records());
         assert!(!records.contains(SECRET), "{call}");
     }
-    let ended = remit(home.path(), &["call", "mcp:house:say", "--verbose"], "");
+    let ended = remit(home.path(), &["call", "mcp:house:say", "--yes", "--verbose"], "");
     assert!(ended.stderr.contains("stderr: [redacted:HOUSE]"), "{ended:?}");
     assert!(!ended.stderr.contains(SECRET), "{ended:?}");
     let database = std::fs::read(home.path().join("remit.db")).unwrap();

@@ -76,6 +76,9 @@ fn agents_see_the_pin_under_a_safe_name_and_without_reaching_the_server() {
         "text done",
     );
     server.add(&home, "house");
+    // What is called here destroys nothing, whatever is assumed of it.
+    let ended = remit(home.path(), &["restrict", "mcp/house", "--confirm", "never"], "");
+    assert_eq!(ended.exit, Some(0), "{ended:?}");
     server.switch("hang", true);
     let before = server.heard();
     let mut client = Client::start(home.path());

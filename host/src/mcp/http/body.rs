@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -29,7 +29,8 @@ pub(super) async fn limit(State(bytes): State<usize>, request: Request, next: Ne
     match tokio::time::timeout(MAX_TIME, Limited::new(body, bytes).collect()).await {
         Ok(Ok(body)) => {
             let bytes = body.to_bytes();
-            if is_json(&parts.headers)
+            if parts.method == Method::POST
+                && is_json(&parts.headers)
                 && let Some((code, message)) = malformed(&bytes)
             {
                 let error = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": message } });
@@ -52,7 +53,8 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 /// The code and the words for what is no single message.
 fn malformed(bytes: &[u8]) -> Option<(i32, &'static str)> {
-    if serde_json::from_slice::<IgnoredAny>(bytes).is_err() {
+    // What is passed over is not looked at byte by byte, so that it is text is asked apart.
+    if std::str::from_utf8(bytes).is_err() || serde_json::from_slice::<IgnoredAny>(bytes).is_err() {
         return Some((-32700, "the body is not JSON"));
     }
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {

@@ -111,12 +111,16 @@ fn an_answer_of_another_kind_is_none() {
 fn nothing_is_asked_after_a_change_or_of_a_client_that_cannot() {
     let answered = [("a", accepted(r#"{"name":"Ada"}"#))];
     let mut ask = asking(&ALL, &answered, 1);
-    assert_eq!(outcome(&mut ask, vec![named("a", form())], true), "TooLate", "also where the answer is known");
+    assert_eq!(
+        outcome(&mut ask, vec![named("a", form())], true),
+        "Error::TooLate",
+        "also where the answer is known"
+    );
     assert!(ask.open.is_empty() && ask.lacking.is_empty());
 
     let mut ask = asking(&[Ability::Form], &[], 0);
     let asked = vec![named("a", form()), named("b", Question::Roots)];
-    assert_eq!(outcome(&mut ask, asked, false), "NotAvailable(Feature::Roots)");
+    assert_eq!(outcome(&mut ask, asked, false), "Error::NotAvailable(Feature::Roots)");
     assert_eq!(ask.lacking, BTreeSet::from([Ability::Roots]));
     assert!(ask.open.is_empty(), "not a part of it is asked");
     assert_eq!(ask.available(), [Feature::Form]);
@@ -126,9 +130,9 @@ fn nothing_is_asked_after_a_change_or_of_a_client_that_cannot() {
 fn questions_and_rounds_have_an_end() {
     let many = |count: usize| (0..count).map(|index| named(&format!("q{index}"), form())).collect::<Vec<_>>();
     assert!(outcome(&mut asking(&ALL, &[], 0), many(QUESTIONS), false).starts_with("asks q0,"));
-    assert_eq!(outcome(&mut asking(&ALL, &[], 0), many(QUESTIONS + 1), false), "Limit");
+    assert_eq!(outcome(&mut asking(&ALL, &[], 0), many(QUESTIONS + 1), false), "Error::Limit");
     assert_eq!(outcome(&mut asking(&ALL, &[], ROUNDS - 1), many(1), false), "asks q0");
-    assert_eq!(outcome(&mut asking(&ALL, &[], ROUNDS), many(1), false), "Limit");
+    assert_eq!(outcome(&mut asking(&ALL, &[], ROUNDS), many(1), false), "Error::Limit");
     let answered = [("q0", accepted(r#"{"name":"Ada"}"#))];
     assert_eq!(outcome(&mut asking(&ALL, &answered, ROUNDS), many(1), false), "1 answers");
 }
