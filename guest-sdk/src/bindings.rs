@@ -2,7 +2,7 @@
 //! this folder is also copied into projects that stand alone.
 //!
 //! The contract has two worlds, and a guest is of one of them: whoever exports documents says so with the macro
-//! `export`, all others say in [`tools_alone`] that they export `tools`.
+//! `export`, all others say in `tools_alone` that they export `tools`.
 
 wit_bindgen::generate!({
     path: "wit",

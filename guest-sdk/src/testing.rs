@@ -64,11 +64,11 @@ pub fn context() -> Context {
 
 /// Calls a tool as the host does, with JSON. A tool that is declared `read_only` can change no documents and loops.
 pub fn call<C: Capability>(tool: &str, input: &Value) -> Result<Reply, Failure> {
-    call_with::<C>(tool, input, context())
+    call_with::<C>(tool, input, &context())
 }
 
 /// Calls a tool with a context of the test's own. What a dry run changes in documents, it alone sees.
-pub fn call_with<C: Capability>(tool: &str, input: &Value, context: Context) -> Result<Reply, Failure> {
+pub fn call_with<C: Capability>(tool: &str, input: &Value, context: &Context) -> Result<Reply, Failure> {
     let listed = tools::<C>();
     let entry = listed.as_array().into_iter().flatten().find(|entry| entry["name"] == tool);
     let read_only = entry.is_some_and(|entry| entry["readOnly"] == true);

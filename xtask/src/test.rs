@@ -38,6 +38,7 @@ pub(crate) fn run() -> Result<()> {
     proxy.offer(&mut run);
     shell::run(&mut run)?;
     proxy.nobody_asked()?;
+    crate::conformance::run()?;
     shell::run(
         program("cargo")
             .args(["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"])

@@ -34,7 +34,7 @@ pub enum Input {
     /// The call's context; true when it is borrowed.
     Context(bool),
     /// A text.
-    Text(Parameter),
+    Text(Box<Parameter>),
 }
 
 /// Reads a function's parameters, and takes off them what the compiler would not accept there.
@@ -74,7 +74,7 @@ fn input(kind: &str, argument: &mut FnArg) -> Result<Input> {
     let ident = name(parameter)?;
     let inner = schema::optional(&parameter.ty);
     let (owned, borrowed) = owned(inner.unwrap_or(&parameter.ty))?;
-    Ok(Input::Text(Parameter {
+    Ok(Input::Text(Box::new(Parameter {
         name: ident.unraw().to_string(),
         span: ident.span(),
         description: description(&docs),
@@ -82,7 +82,7 @@ fn input(kind: &str, argument: &mut FnArg) -> Result<Input> {
         owned,
         borrowed,
         proposed_by,
-    }))
+    })))
 }
 
 fn take_complete(attributes: &mut Vec<Attribute>) -> Result<Option<Path>> {
@@ -98,7 +98,7 @@ fn take_complete(attributes: &mut Vec<Attribute>) -> Result<Option<Path>> {
 /// The parameters that stand for text.
 pub fn texts(inputs: &[Input]) -> impl Iterator<Item = &Parameter> {
     inputs.iter().filter_map(|input| match input {
-        Input::Text(parameter) => Some(parameter),
+        Input::Text(parameter) => Some(&**parameter),
         Input::Context(_) => None,
     })
 }

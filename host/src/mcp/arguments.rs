@@ -64,7 +64,7 @@ pub(super) fn take(arguments: &mut JsonObject, is_read_only: bool) -> Result<For
 mod tests {
     use super::*;
 
-    fn object(value: Value) -> JsonObject {
+    fn object(value: &Value) -> JsonObject {
         value.as_object().unwrap().clone()
     }
 
@@ -72,13 +72,13 @@ mod tests {
     fn they_stand_beside_what_is_the_tools() {
         let schema = json!({ "type": "object", "properties": { "z": {} }, "additionalProperties": false });
         for (needs_word, names) in [(false, vec!["z", DRY_RUN]), (true, vec!["z", DRY_RUN, TOKEN])] {
-            let mut with = object(schema.clone());
+            let mut with = object(&schema);
             add(&mut with, needs_word);
             assert_eq!(with["properties"].as_object().unwrap().keys().collect::<Vec<_>>(), names);
             assert_eq!(with["additionalProperties"], json!(false));
             assert_eq!(with.get("required"), None);
         }
-        let mut bare = object(json!({ "type": "object" }));
+        let mut bare = object(&json!({ "type": "object" }));
         add(&mut bare, false);
         assert_eq!(bare["properties"][DRY_RUN]["type"], json!("boolean"));
     }
@@ -106,7 +106,7 @@ mod tests {
             ),
         ];
         for (arguments, expected, left) in cases {
-            let mut arguments = object(arguments);
+            let mut arguments = object(&arguments);
             assert_eq!(take(&mut arguments, false).unwrap(), expected);
             assert_eq!(Value::Object(arguments).to_string(), left.to_string());
         }
@@ -115,21 +115,21 @@ mod tests {
     #[test]
     fn one_of_a_wrong_type_is_refused_and_never_guessed() {
         for dry_run in [json!("true"), json!(1), json!(null), json!([]), json!({})] {
-            let error = take(&mut object(json!({ "dry_run": dry_run })), false).unwrap_err();
+            let error = take(&mut object(&json!({ "dry_run": dry_run })), false).unwrap_err();
             assert_eq!(
                 (error.kind, error.message.as_str()),
                 (ErrorKind::InvalidInput, "`/dry_run`: it is no boolean")
             );
         }
         for token in [json!(true), json!(1), json!(null), json!(["t"])] {
-            let error = take(&mut object(json!({ "confirmation_token": token })), false).unwrap_err();
+            let error = take(&mut object(&json!({ "confirmation_token": token })), false).unwrap_err();
             assert_eq!(error.message, "`/confirmation_token`: it is no string");
         }
     }
 
     #[test]
     fn a_tool_that_only_reads_has_neither() {
-        let mut arguments = object(json!({ "dry_run": true, "confirmation_token": 1 }));
+        let mut arguments = object(&json!({ "dry_run": true, "confirmation_token": 1 }));
         assert_eq!(take(&mut arguments, true).unwrap(), ForHost::default());
         assert_eq!(arguments.len(), 2);
     }

@@ -81,6 +81,14 @@ struct View {
     changes: Arc<Changes>,
 }
 
+/// What a request asks of a capability.
+struct What<'a> {
+    method: &'a str,
+    /// The name or the address there.
+    target: &'a str,
+    arguments: &'a JsonObject,
+}
+
 /// How the door says who makes a request.
 #[derive(Clone)]
 pub(super) enum CallerOf {
@@ -161,10 +169,8 @@ impl Server {
         context: &RequestContext<RoleServer>,
         caller: &Identity,
         brought: Brought,
-        method: &str,
         entry: &Entry,
-        target: &str,
-        arguments: &JsonObject,
+        What { method, target, arguments }: What<'_>,
     ) -> Asker<'_> {
         let capability = (&entry.capability.name, &entry.capability.digest);
         let binding = Binding::new(&caller.principal, &self.surface, method, capability, target, arguments);

@@ -241,7 +241,7 @@ fn a_dry_run_marks_nothing() {
     web.shows(NEWS, &["a"]);
     watch(NEWS);
     let context = Context { dry_run: true, ..testing::context() };
-    assert!(testing::call_with::<Digest>("digest", &json!({}), context).is_ok());
+    assert!(testing::call_with::<Digest>("digest", &json!({}), &context).is_ok());
     assert_eq!(by_hand(), ["a"]);
 }
 

@@ -14,7 +14,7 @@ fn empty() {
 
 fn call_as(run_id: &str, tool: &str, input: &Value) -> Result<Value, Failure> {
     let context = Context { run_id: run_id.to_owned(), ..testing::context() };
-    let reply = testing::call_with::<Notes>(tool, input, context)?;
+    let reply = testing::call_with::<Notes>(tool, input, &context)?;
     Ok(serde_json::from_str(&reply.structured.expect("answers are structured")).expect("they are JSON"))
 }
 
@@ -224,7 +224,7 @@ fn a_dry_run_keeps_nothing() {
     empty();
     let context = Context { dry_run: true, ..testing::context() };
     let input = json!({ "title": "Milk", "body": "", "tags": ["food"] });
-    assert!(testing::call_with::<Notes>("add_note", &input, context).is_ok());
+    assert!(testing::call_with::<Notes>("add_note", &input, &context).is_ok());
     assert_eq!(titles(&call("list_notes", &json!({})).expect("a list")), [""; 0]);
     assert_eq!(index(), [""; 0]);
 }

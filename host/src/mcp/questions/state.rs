@@ -228,13 +228,13 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn arguments(value: Value) -> Map<String, Value> {
+    fn arguments(value: &Value) -> Map<String, Value> {
         value.as_object().unwrap().clone()
     }
 
     fn binding() -> Binding {
         let capability = name("acme/notes");
-        let arguments = arguments(json!({ "a": 1, "b": { "c": 2, "d": 3 } }));
+        let arguments = arguments(&json!({ "a": 1, "b": { "c": 2, "d": 3 } }));
         Binding::new("http", &Surface::Joint, "tools/call", (&capability, &Digest::of(b"1")), "add", &arguments)
     }
 
@@ -265,7 +265,7 @@ mod tests {
     fn a_state_opens_for_its_request_only() {
         let sealed = seal().seal_at(&binding(), &state(), NOW).unwrap();
         let (capability, digest) = (name("acme/notes"), Digest::of(b"1"));
-        let given = arguments(json!({ "b": { "d": 3, "c": 2 }, "a": 1 }));
+        let given = arguments(&json!({ "b": { "d": 3, "c": 2 }, "a": 1 }));
         let same = |principal: &str, surface: Surface, method: &str, target: &str| {
             Binding::new(principal, &surface, method, (&capability, &digest), target, &given)
         };
@@ -277,7 +277,7 @@ mod tests {
         assert!(!opens(&same("http", joint.clone(), "prompts/get", "add")));
         assert!(!opens(&same("http", joint.clone(), "tools/call", "remove")));
         for other in [json!({}), json!({ "a": 1 }), json!({ "a": 2, "b": { "c": 2, "d": 3 } })] {
-            let other = arguments(other);
+            let other = arguments(&other);
             assert!(!opens(&Binding::new("http", &joint, "tools/call", (&capability, &digest), "add", &other)));
         }
         let upgraded = (&capability, &Digest::of(b"2"));

@@ -16,7 +16,7 @@ use super::super::pages::{self, PAGE};
 use super::super::questions::{Brought, Outcome};
 use super::super::reply;
 use super::super::results::Results;
-use super::{Server, internal, visit};
+use super::{Server, What, internal, visit};
 use crate::call::Failure;
 use crate::error::{Blame, ErrorKind};
 use crate::manifest;
@@ -74,7 +74,8 @@ impl Server {
         let Some((capability, inner)) = self.surface.find(&uri) else { return Err(not_found(&uri)) };
         let Some(entry) = self.entry(&capability)? else { return Err(not_found(&uri)) };
         let brought = Brought { state: request.request_state, responses: request.input_responses };
-        let asker = self.asker(&context, &caller, brought, "resources/read", &entry, inner, &JsonObject::new());
+        let what = What { method: "resources/read", target: inner, arguments: &JsonObject::new() };
+        let asker = self.asker(&context, &caller, brought, &entry, what);
         let _running = self.shared.calls.token();
         let outcome = self
             .listener(&context, &capability)

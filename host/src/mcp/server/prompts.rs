@@ -14,7 +14,7 @@ use super::super::questions::{Brought, Outcome};
 use super::super::reply;
 use super::super::shelf::Source;
 use super::documents::failed;
-use super::{Server, visit};
+use super::{Server, What, visit};
 use crate::call::{Draft, Role, Subject};
 use crate::client::Client;
 use crate::error::ErrorKind;
@@ -62,7 +62,8 @@ impl Server {
             return Err(ErrorData::invalid_params("the arguments of a prompt are strings", None));
         };
         let brought = Brought { state: request.request_state, responses: request.input_responses };
-        let asker = self.asker(&context, &caller, brought, "prompts/get", &entry, name, &arguments);
+        let what = What { method: "prompts/get", target: name, arguments: &arguments };
+        let asker = self.asker(&context, &caller, brought, &entry, what);
         let _running = self.shared.calls.token();
         let outcome = self
             .listener(&context, capability)

@@ -7,7 +7,7 @@ use rmcp::{ErrorData, RoleServer};
 use super::super::arguments::{self, ForHost};
 use super::super::questions::{Brought, Outcome};
 use super::super::{large, parent, plan, reply};
-use super::{Server, internal};
+use super::{Server, What, internal};
 use crate::call::{CallRequest, Failure};
 use crate::client::{Client, Confirmation};
 use crate::error::ErrorKind;
@@ -38,7 +38,8 @@ impl Server {
         let caller = self.caller(&context)?;
         let mut arguments = request.arguments.unwrap_or_default();
         let brought = Brought { state: request.request_state, responses: request.input_responses };
-        let asker = self.asker(&context, &caller, brought, "tools/call", &entry, &tool.tool, &arguments);
+        let what = What { method: "tools/call", target: &tool.tool, arguments: &arguments };
+        let asker = self.asker(&context, &caller, brought, &entry, what);
         let is_read_only = wire.annotations.as_ref().is_some_and(|says| says.read_only_hint == Some(true));
         let ForHost { dry_run, confirmation } = match arguments::take(&mut arguments, is_read_only) {
             Ok(for_host) => for_host,
