@@ -7,9 +7,11 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use remit_guests::Guest;
 use serde_json::{Value, json};
 
-use crate::support::home::{Home, built, program};
+use crate::loops_processes::wait_until;
+use crate::support::home::{Home, built, outcome, program};
 
 /// A test that waits longer than this is stuck.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -218,6 +220,112 @@ fn a_legacy_client_is_asked_on_its_session_if_it_said_that_it_can_be() {
     assert_eq!(refused["result"]["isError"], json!(true));
     assert!(text(&refused).starts_with("call/client-cannot"), "{refused}");
     assert!(server.heard("elicitation/create").is_empty());
+}
+
+fn keeper() -> Home {
+    let home = Home::new();
+    home.install(built("keeper"));
+    home
+}
+
+fn put(home: &Home) {
+    home.call("test/keeper.put", &json!({ "entity": "notes", "key": "a", "value": "1" })).expect("stored");
+}
+
+fn is_there(home: &Home) -> bool {
+    outcome(&home.call("test/keeper.get", &json!({ "entity": "notes", "key": "a" }))) != "nothing"
+}
+
+const DELETE: &str = "keeper__delete";
+
+fn deletion() -> Value {
+    json!({ "entity": "notes", "key": "a" })
+}
+
+#[test]
+fn a_person_agrees_to_what_destroys_by_a_form_that_a_modern_client_sends_again() {
+    let home = keeper();
+    let mut server = Server::start(home.path(), &[]);
+    let meta = meta(&forms());
+    put(&home);
+    let mut ask = || server.call(DELETE, &json!({ "arguments": deletion(), "_meta": meta }))["result"].clone();
+    let asked = ask();
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let message = asked["inputRequests"]["confirmation"]["params"]["message"].as_str().expect("a message");
+    assert!(message.contains("It would:\n- delete `a` in notes"), "{message}");
+    assert!(!asked.to_string().contains("confirmation_token"), "the token stays sealed: {asked}");
+    let states: Vec<Value> = (0..4).map(|_| ask()["requestState"].clone()).collect();
+    let mut answer = |state: &Value, answer: &Value, key: &str| {
+        let arguments = json!({ "entity": "notes", "key": key });
+        let responses = json!({ "confirmation": answer });
+        let again =
+            json!({ "arguments": arguments, "_meta": meta, "requestState": state, "inputResponses": responses });
+        server.call(DELETE, &again)
+    };
+    let (yes, no) = (
+        json!({ "action": "accept", "content": { "agree": true } }),
+        json!({ "action": "accept", "content": { "agree": false } }),
+    );
+    for refusal in [&json!({ "action": "decline" }), &json!({ "action": "cancel" }), &no] {
+        let refused = answer(&states[0], refusal, "a");
+        assert!(text(&refused).starts_with("call/confirmation-required: the person"), "{refused}");
+        assert_eq!(refused["result"]["isError"], json!(true));
+    }
+    for unsaid in [json!({ "action": "accept" }), json!({ "action": "accept", "content": { "agree": "true" } })] {
+        assert_eq!(answer(&states[1], &unsaid, "a")["result"]["resultType"], "input_required", "{unsaid}");
+    }
+    assert_eq!(answer(&states[2], &yes, "b")["error"]["code"], -32602, "a yes to another call");
+    assert!(is_there(&home), "nobody agreed");
+
+    let done = answer(&states[3], &yes, "a");
+    assert_eq!(done["result"]["isError"], json!(false), "{done}");
+    assert!(!is_there(&home));
+    put(&home);
+    let again = answer(&states[3], &yes, "a");
+    assert!(
+        text(&again).starts_with("call/confirmation-invalid: ") && is_there(&home),
+        "one yes, one call: {again}"
+    );
+}
+
+#[test]
+fn a_person_agrees_to_what_destroys_by_a_form_on_the_session_of_a_legacy_client() {
+    let home = keeper();
+    let delete = json!({ "arguments": deletion() });
+    for (said, is_done) in [
+        (json!({ "action": "decline" }), false),
+        (json!({ "action": "cancel" }), false),
+        (json!({ "action": "accept", "content": { "agree": false } }), false),
+        (json!({ "action": "accept", "content": { "agree": true } }), true),
+    ] {
+        put(&home);
+        let mut server = Server::legacy(home.path(), &[], &json!({ "elicitation": {} }));
+        server.answer = said.clone();
+        let answered = server.call(DELETE, &delete);
+        assert_eq!(answered["result"]["isError"], json!(!is_done), "{said}: {answered}");
+        assert_eq!(is_there(&home), !is_done, "{said}");
+        let asked = server.heard("elicitation/create");
+        assert!(asked.len() == 1 && asked[0]["message"].to_string().contains("delete `a` in notes"), "{asked:?}");
+    }
+    put(&home);
+    let mut server = Server::legacy(home.path(), &[], &json!({}));
+    let refused = server.call(DELETE, &delete);
+    assert!(text(&refused).contains("`confirmation_token`") && is_there(&home), "{refused}");
+    assert!(server.heard("elicitation/create").is_empty());
+}
+
+#[test]
+fn a_call_that_is_called_off_stops_its_guest_and_is_not_answered() {
+    let home = Home::new();
+    home.install(Guest::loops().capability("loops"));
+    let mut server = Server::legacy(home.path(), &[], &json!({}));
+    let params = json!({ "name": "loops__run", "arguments": {} });
+    server.write(&json!({ "jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": params }));
+    server.write(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 99 } }));
+    let outcome = || home.records().first().map(|record| record.outcome.clone()).unwrap_or_default();
+    wait_until(|| outcome() == "call/cancelled", outcome);
+    assert_eq!(server.ask("ping", &json!({}))["result"], json!({}));
+    assert!(server.heard.iter().all(|message| message["id"] != json!(99)), "{:?}", server.heard);
 }
 
 #[test]
