@@ -1,15 +1,12 @@
 //! The word of a person over the wire, as an old client on stdio and a new one over HTTP get to know it: what is
 //! listed, what a dry run says, and how a call goes on by its token.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
-
 use remit::policy::{Confirm, Restriction};
 use serde_json::{Value, json};
 
 use crate::support::client::Client;
-use crate::support::home::{Home, built, outcome, program};
+use crate::support::door::{Door as HttpDoor, serve};
+use crate::support::home::{Home, built, outcome};
 
 /// One of the two eras of the protocol, on a `remit serve` of this home.
 trait Door {
@@ -23,64 +20,18 @@ impl Door for Client {
 }
 
 /// A client of 2026: every request stands for itself.
-struct Modern {
-    child: Child,
-    address: String,
-}
+struct Modern(HttpDoor);
 
 impl Modern {
     fn start(home: &Home) -> Self {
-        let mut child = Command::new(program())
-            .args(["serve", "--http", "127.0.0.1:0", "--no-token"])
-            .env("REMIT_HOME", home.path())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("remit serve starts");
-        let mut errors = BufReader::new(child.stderr.take().expect("a pipe"));
-        let address = loop {
-            let mut line = String::new();
-            assert!(errors.read_line(&mut line).expect("a line") > 0, "the door did not open");
-            let rest = line.trim().strip_prefix("listening on http://");
-            if let Some(address) = rest.and_then(|rest| rest.strip_suffix("/mcp")) {
-                break address.to_owned();
-            }
-        };
-        std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
-        Self { child, address }
+        Self(HttpDoor::of(serve("127.0.0.1:0", home.path()).arg("--no-token")))
     }
 }
 
 impl Door for Modern {
     fn ask(&mut self, method: &str, params: &Value) -> Value {
-        let mut params = params.clone();
-        params["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-        });
-        let name = params["name"].as_str().map_or(String::new(), |name| format!("Mcp-Name: {name}\r\n"));
-        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
-        let request = format!(
-            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
-             Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
-             Mcp-Method: {method}\r\n{name}Content-Length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        let mut stream = TcpStream::connect(&self.address).expect("the door is open");
-        stream.write_all(request.as_bytes()).expect("it reads");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("it answers");
-        // One JSON object, or one event that holds it.
-        let start = answer.find("{\"jsonrpc\"").unwrap_or_else(|| panic!("{answer}"));
-        let message = serde_json::Deserializer::from_str(&answer[start..]).into_iter::<Value>().next();
-        let message = message.expect("a message").expect("JSON");
+        let message = self.0.ask(&[], method, params).json();
         if message["error"].is_null() { message["result"].clone() } else { message["error"].clone() }
-    }
-}
-
-impl Drop for Modern {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

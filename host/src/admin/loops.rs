@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Admin;
-use crate::audit::id;
 use crate::error::{Error, ErrorKind, Result};
 use crate::registry::CapabilityName;
 use crate::scheduler::next::Schedule;
-use crate::scheduler::{self, Definition, Limits, Loop, Origin, Run, Status, official};
+use crate::scheduler::{self, Definition, Limits, Loop, Origin, Run, official};
 
 /// The owner of what is made at the command line.
 const OWNER: &str = "cli";
@@ -31,22 +30,7 @@ impl Admin {
         let min_period = Duration::from_secs(self.loops.min_period_s);
         let limits = Limits { origin: Origin::Person, min_period };
         let next_at = scheduler::check(&definition, &capability, limits, &*self.catalog.current()?, now)?;
-        let made = Loop {
-            id: id::new(now)?,
-            capability,
-            definition,
-            origin: Origin::Person,
-            owner: OWNER.to_owned(),
-            status: Status::Active,
-            reason: None,
-            anchor_at: now,
-            next_at: Some(next_at),
-            last_at: None,
-            missed: 0,
-            skipped: 0,
-            created_at: now,
-            changed_at: now,
-        };
+        let made = Loop::begun(capability, definition, (Origin::Person, OWNER.to_owned()), next_at, now)?;
         self.store.create_loop(made.clone(), None)?;
         Ok(made)
     }

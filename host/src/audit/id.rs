@@ -1,4 +1,6 @@
-//! Ids of records: unique, and in the order of time.
+//! Ids of records: unique, and in the order of time; those of one process in the order in which they were made.
+
+use std::sync::{Mutex, PoisonError};
 
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -13,13 +15,25 @@ const LENGTH: usize = 26;
 /// Two ids of one millisecond are the same with a chance of one in 2^80.
 const RANDOM_BITS: u32 = 80;
 
+/// How far apart ids of one millisecond are at most, when the later one has to come after: by a number that other
+/// processes do not choose too.
+const STEP: u128 = u64::MAX as u128 >> 16;
+
+/// The last one of this process.
+static LAST: Mutex<u128> = Mutex::new(0);
+
 /// A new id for something that begins at `now_ms`.
 pub(crate) fn new(now_ms: i64) -> Result<String> {
     let mut random = [0; 16];
     SystemRandom::new()
         .fill(&mut random[16 - RANDOM_BITS as usize / 8..])
         .map_err(|_| Error::internal("the system gives no random bytes"))?;
-    Ok(text(prefix(now_ms) | u128::from_be_bytes(random)))
+    let random = u128::from_be_bytes(random);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    let id = prefix(now_ms) | random;
+    let is_same_moment = *last >> RANDOM_BITS == id >> RANDOM_BITS;
+    *last = if is_same_moment && id <= *last { *last + 1 + random % STEP } else { id };
+    Ok(text(*last))
 }
 
 /// The lowest id of this millisecond.
@@ -44,7 +58,7 @@ mod tests {
     #[test]
     fn ids_sort_by_time_and_do_not_repeat() -> Result<()> {
         let (one, other, later) = (new(1_700_000_000_000)?, new(1_700_000_000_000)?, new(1_700_000_000_001)?);
-        assert_ne!(one, other);
+        assert!(one < other, "in the order in which they were made: {one} {other}");
         assert!(one < later && other < later, "{one} {other} {later}");
         assert!(earliest(1_700_000_000_000) <= one && one < earliest(1_700_000_000_001));
         assert_eq!(one.len(), LENGTH);

@@ -3,10 +3,7 @@
 //! Decides which restriction stands for a tool. Who has the role, the permission or the flag is decided
 //! elsewhere, and so is what becomes of a call that needs a person's word.
 
-use crate::manifest::Tool;
-
-/// Characters of the name of a role or flag, and of each half of a permission.
-const WORD: usize = 64;
+use crate::manifest::{Tool, check_name, check_permission};
 
 /// A restriction of one tool of a capability, or of all. It narrows; it never gives what the manifest or a grant
 /// does not.
@@ -89,25 +86,17 @@ pub fn needs_word(tool: &Tool, restrictions: &[Restriction]) -> bool {
     }
 }
 
-/// What is wrong with the words of a restriction.
+/// What is wrong with the words of a restriction: they are what principals can have, or nobody would ever meet them.
 #[must_use]
 pub fn check_restriction(restriction: &Restriction) -> Option<String> {
-    let bad = |word: &String| !is_word(word);
-    if let Some(role) = restriction.role.as_ref().filter(|role| bad(role)) {
-        return Some(format!("`{role}` is no role: use 1 to {WORD} of a-z, A-Z, 0-9, `.`, `_` and `-`"));
-    }
-    if let Some(flag) = restriction.flag.as_ref().filter(|flag| bad(flag)) {
-        return Some(format!("`{flag}` is no flag: use 1 to {WORD} of a-z, A-Z, 0-9, `.`, `_` and `-`"));
-    }
-    let is_permission =
-        |text: &str| text.split_once(':').is_some_and(|(domain, action)| is_word(domain) && is_word(action));
-    let permission = restriction.permission.as_ref().filter(|permission| !is_permission(permission))?;
-    Some(format!("`{permission}` is no permission: write `domain:action`"))
-}
-
-fn is_word(text: &str) -> bool {
-    let fits = |character: char| character.is_ascii_alphanumeric() || "._-".contains(character);
-    (1..=WORD).contains(&text.len()) && text.chars().all(fits)
+    let Restriction { role, flag, permission, .. } = restriction;
+    let wrong = |what: &str, word: &Option<String>, check: fn(&str) -> Option<String>| {
+        let word = word.as_ref()?;
+        check(word).map(|problem| format!("`{word}` is no {what}: {problem}"))
+    };
+    wrong("role", role, check_name)
+        .or_else(|| wrong("flag", flag, check_name))
+        .or_else(|| wrong("permission", permission, check_permission))
 }
 
 #[cfg(test)]
@@ -174,11 +163,11 @@ mod tests {
         let role = |role: &str| Restriction { role: Some(role.to_owned()), ..Restriction::default() };
         let flag = |flag: &str| Restriction { flag: Some(flag.to_owned()), ..Restriction::default() };
         let permission = |text: &str| Restriction { permission: Some(text.to_owned()), ..Restriction::default() };
-        for good in [role("admin"), flag("new_ui.v2"), permission("notes:delete"), Restriction::default()] {
+        for good in [role("admin"), flag("new-ui"), permission("notes:delete"), Restriction::default()] {
             assert_eq!(check_restriction(&good), None, "{good:?}");
         }
         let long = "a".repeat(65);
-        for bad in ["", "a b", "a:b", "ä", "a\n", &long] {
+        for bad in ["", "Admin", "a b", "a:b", "ä", "a\n", &long] {
             assert!(check_restriction(&role(bad)).is_some_and(|said| said.contains("is no role")), "{bad}");
             assert!(check_restriction(&flag(bad)).is_some_and(|said| said.contains("is no flag")), "{bad}");
         }

@@ -7,6 +7,8 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::next::Timing;
+use crate::audit::id;
+use crate::error::Result;
 use crate::registry::{CapabilityName, ToolName};
 
 /// What a loop does when nothing else is said: how long a firing may be late and still be made up for.
@@ -205,6 +207,32 @@ pub struct Loop {
 }
 
 impl Loop {
+    /// One that is made now, by this owner, and fires first at `next_at`.
+    pub fn begun(
+        capability: CapabilityName,
+        definition: Definition,
+        (origin, owner): (Origin, String),
+        next_at: i64,
+        now: i64,
+    ) -> Result<Self> {
+        Ok(Self {
+            id: id::new(now)?,
+            capability,
+            definition,
+            origin,
+            owner,
+            status: Status::Active,
+            reason: None,
+            anchor_at: now,
+            next_at: Some(next_at),
+            last_at: None,
+            missed: 0,
+            skipped: 0,
+            created_at: now,
+            changed_at: now,
+        })
+    }
+
     /// Who its calls are recorded for.
     #[must_use]
     pub fn principal(&self) -> String {

@@ -17,7 +17,6 @@ use self::diff::difference;
 pub use self::plan::LoopChange;
 use self::plan::Overlay;
 use super::Access;
-use crate::audit::id;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::LoopsGrant;
 use crate::registry::{CapabilityName, Catalog};
@@ -126,22 +125,8 @@ impl Loops {
     pub fn create(&mut self, definition: Definition) -> Result<Loop, Refusal> {
         let (grant, now) = (self.granted()?, self.store.now_ms());
         let next_at = self.check(&definition, grant, now)?;
-        let made = Loop {
-            id: id::new(now)?,
-            capability: self.maker.capability.clone(),
-            definition,
-            origin: self.maker.origin,
-            owner: self.maker.owner.clone(),
-            status: Status::Active,
-            reason: None,
-            anchor_at: now,
-            next_at: Some(next_at),
-            last_at: None,
-            missed: 0,
-            skipped: 0,
-            created_at: now,
-            changed_at: now,
-        };
+        let Maker { capability, origin, owner, .. } = &self.maker;
+        let made = Loop::begun(capability.clone(), definition, (*origin, owner.clone()), next_at, now)?;
         match self.access {
             Access::Read => return Err(Refusal::ReadOnly),
             Access::Change => {
