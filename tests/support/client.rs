@@ -111,11 +111,6 @@ impl Client {
         self.last_id
     }
 
-    /// The server's process.
-    pub(crate) fn process(&self) -> u32 {
-        self.child.id()
-    }
-
     /// The names of all tools.
     pub(crate) fn tools(&mut self) -> Vec<String> {
         let list = self.request("tools/list", &json!({})).expect("a list");

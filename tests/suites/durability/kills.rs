@@ -21,7 +21,7 @@ fn db01_two_hundred_kills_take_nothing_that_was_acknowledged() {
     let mut value = 0;
     for round in 0..KILLS {
         let mut client = kept.client(Vec::new());
-        let process = client.process();
+        let process = client.id();
         let (tell, told) = mpsc::channel();
         let last = std::thread::scope(|scope| {
             let calling = scope.spawn(move || {
