@@ -20,7 +20,8 @@ pub(crate) fn plugin(slug: &str) -> Vec<u8> {
 /// A scratch home, in which one client may call as often as it can.
 pub(crate) fn scratch() -> TempDir {
     let home = tempfile::tempdir().expect("a scratch folder");
-    let settings = "[principals]\ncalls = 4096\ncalls-per-minute = 4000000000\n";
+    let settings =
+        "[principals]\ncalls = 4096\ncalls-per-minute = 4000000000\n[serve]\nrequests-per-second = 1000000\n";
     std::fs::write(home.path().join("remit.toml"), settings).expect("room for settings");
     home
 }

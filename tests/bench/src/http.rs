@@ -43,9 +43,8 @@ pub(crate) struct Client {
 }
 
 impl Door {
-    /// A `remit serve --http` over a home, with its token, and no limit of rate that a bench could meet.
+    /// A `remit serve --http` over a scratch home, with its token.
     pub(crate) fn remit(home: &Path) -> Self {
-        std::fs::write(home.join("remit.toml"), "[serve]\nrequests-per-second = 1000000\n").expect("room");
         let mut child = Command::new(home::program())
             .args(["serve", "--http", "127.0.0.1:0"])
             .env("REMIT_HOME", home)
