@@ -68,9 +68,13 @@ const FILE: &str = "remit.db";
 /// lose committed changes or damage the file.
 const OLDEST_SQLITE: i32 = 3_051_003;
 
-/// How long to wait for a lock that another process holds. Transactions here take milliseconds, so
-/// whoever holds one for seconds is stuck.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often to look again for a lock that another connection holds: about 5 s. Transactions here take milliseconds,
+/// so whoever holds one for seconds is stuck.
+const BUSY_LOOKS: i32 = 5_000;
+
+/// The time between two looks. SQLite's own waiting grows to 100 ms, and then a writer that begins the next transaction
+/// as soon as one has ended, as a busy `serve` does, keeps everybody else out: nobody looks in the gaps.
+const BUSY_PAUSE: Duration = Duration::from_millis(1);
 
 /// The database of one home. Cheap to share; every process has one.
 ///
@@ -259,8 +263,8 @@ impl Store {
 fn connect(path: &Path) -> Result<Connection> {
     // The file exists: SQLite must not create it with a mode of its own, nor read the path as a URI.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_handler(Some(look_again))?;
     // One plan for each statement, whatever is bound to it: else SQLite prepares a cached statement anew each time
     // that it is run with other values, which costs ten times what the statement does.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -272,6 +276,12 @@ fn connect(path: &Path) -> Result<Connection> {
          PRAGMA cell_size_check = ON;",
     )?;
     Ok(connection)
+}
+
+/// Waits for the next look at a lock that was taken `looks` times; false when it is time to give up.
+fn look_again(looks: i32) -> bool {
+    std::thread::sleep(BUSY_PAUSE);
+    looks < BUSY_LOOKS
 }
 
 fn read_generation(connection: &Connection) -> Result<u64> {

@@ -2,6 +2,7 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 use crate::manifest::NamespaceName;
@@ -73,7 +74,6 @@ fn a_new_home_is_private_and_safe() {
         ("trusted_schema", 0),
         ("secure_delete", 1),
         ("cell_size_check", 1),
-        ("busy_timeout", 5000),
         ("mmap_size", 0),
     ] {
         assert_eq!(pragma(name), (value.into(), value.into()), "{name}");
@@ -84,6 +84,32 @@ fn a_new_home_is_private_and_safe() {
         ErrorKind::Store,
         "the reader cannot write"
     );
+}
+
+#[test]
+fn nobody_is_kept_out_by_writers_that_never_pause() {
+    let home = tempfile::tempdir().unwrap();
+    drop(open(home.path()).unwrap());
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let is_over = &is_over;
+        for _ in 0..2 {
+            let store = open(home.path()).unwrap();
+            scope.spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    // As long as a sync on a slow disk.
+                    let _ = store.write(|_| {
+                        std::thread::sleep(Duration::from_millis(5));
+                        Ok(())
+                    });
+                }
+            });
+        }
+        let store = open(home.path()).unwrap();
+        let written: Vec<_> = (0..20).map(|_| store.write(|_| Ok(()))).collect();
+        is_over.store(true, Ordering::Relaxed);
+        assert_eq!(written.into_iter().filter_map(Result::err).count(), 0);
+    });
 }
 
 #[test]
