@@ -1,46 +1,41 @@
 //! The HTTP door: Streamable HTTP at `/mcp` for everything, at `/mcp/<publisher>/<slug>` for one capability, and,
 //! where access tokens are taken, what says so to clients.
 //!
-//! A request passes the rate (429), the token (401), the surface (404), the body (413, 400), then the library's own
-//! checks of `Host` and `Origin` (403), media types and versions, and the sessions (404, 503). Connections are bounded in
-//! number and in the time that they may take to say what they want. TLS is a proxy's work.
+//! What a request passes on its way is in `http/way.rs`. Connections are bounded in number and in the time that they may
+//! take to say what they want. TLS is a proxy's work.
 
 mod auth;
+mod behind;
 mod body;
 mod names;
 mod oauth;
 mod rate;
 mod sessions;
-mod surfaces;
 mod watch;
+mod way;
 
+use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
+use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue};
-use axum::middleware::{from_fn, from_fn_with_state, map_response};
-use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower::Service as _;
 
 use self::auth::Known;
 pub use self::auth::{Auth, Token};
+use self::behind::Behind;
 pub use self::oauth::{Issuers, Refusal, Verified};
-use self::rate::Rate;
-use self::sessions::Sessions;
-use self::surfaces::Behind;
+use self::way::Way;
 use super::server::{CallerOf, Server};
 use crate::call::Host;
 use crate::config::ServeConfig;
@@ -85,10 +80,6 @@ pub struct HttpOptions {
     pub shutdown: CancellationToken,
 }
 
-/// The address a connection comes from.
-#[derive(Clone, Copy)]
-struct Client(IpAddr);
-
 /// Serves agents over HTTP until `shutdown` is cancelled.
 pub async fn serve_http(host: Host, options: HttpOptions) -> Result<()> {
     let HttpOptions { address, auth, issuers, config, sessions_per_principal, ready, shutdown } = options;
@@ -100,7 +91,7 @@ pub async fn serve_http(host: Host, options: HttpOptions) -> Result<()> {
     let door = Door::check(address, known, &config, sessions_per_principal)?.telling(host.telemetry().clone());
     let server = Server::new(host, CallerOf::Request, subscriptions.clone())?;
     let calls = server.calls().clone();
-    let router = door.router(server, sessions.clone());
+    let way = Arc::new(Way::new(door, server, sessions.clone()));
 
     let listener = TcpListener::bind(address).await.map_err(|error| cannot_listen(address, &error))?;
     let bound = listener.local_addr().map_err(|error| cannot_listen(address, &error))?;
@@ -108,7 +99,7 @@ pub async fn serve_http(host: Host, options: HttpOptions) -> Result<()> {
     let _ = ready.send(bound);
 
     let connections = TaskTracker::new();
-    accept(listener, router, &connections, &shutdown).await;
+    accept(listener, way, &connections, &shutdown).await;
     subscriptions.cancel();
     calls.close();
     connections.close();
@@ -159,39 +150,6 @@ impl Door {
     fn telling(self, telemetry: Telemetry) -> Self {
         Self { telemetry, ..self }
     }
-
-    /// The whole way of a request. Generic, because tests put a handler of their own behind it.
-    fn router<B: Behind>(self, behind: B, stop: CancellationToken) -> Router {
-        let config = StreamableHttpServerConfig::default()
-            .with_allowed_hosts(self.hosts)
-            .with_allowed_origins(self.origins)
-            .with_max_request_body_bytes(self.body_bytes)
-            .with_json_response(true)
-            .with_cancellation_token(stop);
-        let sessions = Arc::new(Sessions::new(self.sessions, self.sessions_per_principal));
-        self.telemetry.level("remit.sessions", "Sessions of legacy clients over HTTP.", sessions.taken());
-        let handlers = behind.clone();
-        // The library makes a handler while it handles the request that it is for.
-        let mcp = StreamableHttpService::new(move || Ok(handlers.at(sessions::surface())), sessions, config);
-        let metadata = self.known.issuers.as_ref().map(|issuers| oauth::routes(Arc::clone(issuers.resource())));
-        // The last layer is the first that a request meets. Other paths are 404.
-        Router::new()
-            .route_service("/mcp", mcp.clone())
-            .route_service("/mcp/{publisher}/{slug}", mcp)
-            .route_layer(from_fn(sessions::on_behalf))
-            .route_layer(from_fn_with_state(self.body_bytes, body::limit))
-            .route_layer(from_fn_with_state(behind, surfaces::choose::<B>))
-            .route_layer(map_response(unbuffered))
-            .route_layer(from_fn_with_state(self.known, auth::check))
-            .merge(metadata.unwrap_or_default())
-            .layer(from_fn_with_state(Arc::new(Rate::new(self.requests_per_second)), rate::limit))
-    }
-}
-
-/// A proxy that collects an answer before it passes it on would hold back progress and news.
-async fn unbuffered(mut response: Response) -> Response {
-    response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
-    response
 }
 
 fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Error {
@@ -200,7 +158,12 @@ fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Error {
         .hint("choose another address, or stop the program that listens there")
 }
 
-async fn accept(listener: TcpListener, router: Router, connections: &TaskTracker, shutdown: &CancellationToken) {
+async fn accept<B: Behind>(
+    listener: TcpListener,
+    way: Arc<Way<B>>,
+    connections: &TaskTracker,
+    shutdown: &CancellationToken,
+) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let next = async {
@@ -213,7 +176,7 @@ async fn accept(listener: TcpListener, router: Router, connections: &TaskTracker
         };
         match accepted {
             Ok((stream, peer)) => {
-                let connection = serve_connection(stream, peer.ip(), router.clone(), shutdown.clone());
+                let connection = serve_connection(stream, peer.ip(), Arc::clone(&way), shutdown.clone());
                 connections.spawn(async move {
                     connection.await;
                     drop(place);
@@ -227,14 +190,19 @@ async fn accept(listener: TcpListener, router: Router, connections: &TaskTracker
     }
 }
 
-async fn serve_connection(stream: TcpStream, client: IpAddr, router: Router, shutdown: CancellationToken) {
+async fn serve_connection<B: Behind>(
+    stream: TcpStream,
+    client: IpAddr,
+    way: Arc<Way<B>>,
+    shutdown: CancellationToken,
+) {
     // Answers are small and written in several parts; without this each waits 40 ms for an acknowledgement.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot switch off the delay of small packets");
     }
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(Client(client));
-        router.clone().call(request)
+    let service = service_fn(move |request: Request<Incoming>| {
+        let way = Arc::clone(&way);
+        async move { Ok::<_, Infallible>(way.answer(client, request.map(Body::new)).await) }
     });
     let mut connection = pin!(
         http1::Builder::new()

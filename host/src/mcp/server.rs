@@ -164,16 +164,17 @@ impl Server {
     }
 
     /// The client of a request, as it can be asked.
-    fn asker(
-        &self,
+    fn asker<'a>(
+        &'a self,
         context: &RequestContext<RoleServer>,
-        caller: &Identity,
+        caller: &'a Identity,
         brought: Brought,
-        entry: &Entry,
-        What { method, target, arguments }: What<'_>,
-    ) -> Asker<'_> {
+        entry: &'a Entry,
+        What { method, target, arguments }: What<'a>,
+    ) -> Asker<'a> {
         let capability = (&entry.capability.name, &entry.capability.digest);
-        let binding = Binding::new(&caller.principal, &self.surface, method, capability, target, arguments);
+        let binding =
+            move || Binding::new(&caller.principal, &self.surface, method, capability, target, arguments);
         let title = clean_line(&entry.capability.manifest.title, MAX_TITLE);
         Asker::of(context, brought, &self.shared.seal, binding, title)
     }
@@ -270,7 +271,8 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.view.lists.current().ok()?.wire(name).cloned()
+        // Asked for the shape of header fields alone, before the request is handled: the list of now is asked for then.
+        self.view.lists.latest()?.wire(name).cloned()
     }
 
     /// What the library cannot read as a request it knows: a method of its own, or parameters of a wrong shape.

@@ -59,6 +59,11 @@ impl Lists {
         Self { host, surface, newest: Mutex::new(None) }
     }
 
+    /// The list that was made last: of this moment, or of one before it.
+    pub(super) fn latest(&self) -> Option<Arc<ToolList>> {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The list of this moment.
     pub(super) fn current(&self) -> Result<Arc<ToolList>> {
         let snapshot = self.host.snapshot()?;
@@ -113,9 +118,9 @@ impl ToolList {
         }
     }
 
-    /// The tool of this wire name.
-    pub(super) fn find(&self, wire_name: &str) -> Option<&ToolName> {
-        self.position(wire_name).ok().map(|at| &self.tools[at].name)
+    /// The tool of this wire name, and whose it is.
+    pub(super) fn find(&self, wire_name: &str) -> Option<(&ToolName, &Arc<Entry>)> {
+        self.position(wire_name).ok().map(|at| (&self.tools[at].name, &self.tools[at].entry))
     }
 
     /// How the tool of this wire name is listed.
@@ -362,10 +367,10 @@ pub(super) mod tests {
             [("zeta/notes", json!({}), &[][..]), ("acme/weather", json!({}), &[]), ("acme/notes", json!({}), &[])];
         assert_eq!(listed(&installs), ["acme_notes__echo", "weather__echo", "zeta_notes__echo"]);
         let list = ToolList::of(&snapshot(&installs), &Surface::Joint);
-        assert_eq!(list.find("zeta_notes__echo").unwrap().to_string(), "zeta/notes.echo");
-        assert_eq!(list.find("notes__echo"), None);
-        assert_eq!(list.find("WEATHER__echo"), None);
-        assert_eq!(list.find(""), None);
+        assert_eq!(list.find("zeta_notes__echo").unwrap().0.to_string(), "zeta/notes.echo");
+        assert!(list.find("notes__echo").is_none());
+        assert!(list.find("WEATHER__echo").is_none());
+        assert!(list.find("").is_none());
     }
 
     #[test]
@@ -423,7 +428,7 @@ pub(super) mod tests {
     fn one_alone_has_its_own_names_and_what_is_withdrawn_is_not_listed() {
         let mut snapshot = snapshot(&[("acme/notes", json!({}), &[][..]), ("zeta/notes", json!({}), &[])]);
         let one = Surface::One("acme/notes".parse().unwrap());
-        assert_eq!(ToolList::of(&snapshot, &one).find("echo").unwrap().to_string(), "acme/notes.echo");
+        assert_eq!(ToolList::of(&snapshot, &one).find("echo").unwrap().0.to_string(), "acme/notes.echo");
         assert!(ToolList::of(&snapshot, &one).find("acme_notes__echo").is_none());
         let other = Surface::One("acme/other".parse().unwrap());
         assert!(ToolList::of(&snapshot, &other).page(&bob(), None).unwrap().items.is_empty());

@@ -7,16 +7,14 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, StatusCode};
-use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use ring::hmac;
 use ring::rand::SystemRandom;
 
 use super::oauth::{Issuers, Refusal, Verified};
-use super::watch::until_unknown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{HTTP, Identity};
 
@@ -33,13 +31,20 @@ pub enum Auth {
 }
 
 /// All by which somebody is known at this door.
-#[derive(Clone)]
 pub(super) struct Known {
     pub(super) auth: Auth,
     /// Whose stored token somebody shows, asked afresh each time.
     pub(super) stored: Arc<WhoseToken>,
     /// Whose access tokens are taken besides.
     pub(super) issuers: Option<Issuers>,
+}
+
+/// Who was let in, and what they showed for it.
+pub(super) struct Admitted {
+    pub(super) identity: Identity,
+    /// The access token by which they are known.
+    token: Option<Verified>,
+    shown: HeaderMap,
 }
 
 /// Looks a token up.
@@ -117,12 +122,21 @@ impl Known {
         }
     }
 
+    /// Lets a request in with its [`Identity`] beside it, or refuses it. Nothing behind this needs the token, so it is
+    /// taken out and nothing can pass it on.
+    pub(super) async fn admit(&self, request: &mut Request) -> Result<Admitted, Response> {
+        let shown = without_token(request.headers_mut());
+        let (identity, token) = self.identify(&shown, request.uri().path()).await?;
+        request.extensions_mut().insert(identity.clone());
+        Ok(Admitted { identity, token, shown })
+    }
+
     /// Whether what somebody showed still stands for who they were.
-    fn still_knows(&self, identity: &Identity, token: Option<&Verified>, headers: &HeaderMap) -> bool {
+    pub(super) fn still_knows(&self, Admitted { identity, token, shown }: &Admitted) -> bool {
         match (token, &self.issuers) {
             (Some(token), Some(issuers)) => !issuers.has_ended(token),
             (Some(_), None) => false,
-            (None, _) => matches!(self.identity(headers), Ok(Some(now)) if now.principal == identity.principal),
+            (None, _) => matches!(self.identity(shown), Ok(Some(now)) if now.principal == identity.principal),
         }
     }
 
@@ -165,21 +179,6 @@ impl Token {
 impl std::fmt::Debug for Token {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("Token(…)")
-    }
-}
-
-/// Lets a request through with its [`Identity`], or refuses it.
-pub(super) async fn check(State(known): State<Known>, mut request: Request, next: Next) -> Response {
-    let path = request.uri().path().to_owned();
-    // Nothing behind this needs the token, so nothing can pass it on.
-    let headers = without_token(request.headers_mut());
-    match known.identify(&headers, &path).await {
-        Ok((identity, token)) => {
-            request.extensions_mut().insert(identity.clone());
-            let response = next.run(request).await;
-            until_unknown(response, move || known.still_knows(&identity, token.as_ref(), &headers))
-        }
-        Err(refusal) => refusal,
     }
 }
 

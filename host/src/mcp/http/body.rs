@@ -5,13 +5,12 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderMap, Method, StatusCode};
-use axum::middleware::Next;
+use axum::http::{self, HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use serde::de::IgnoredAny;
 use serde_json::json;
 
@@ -19,29 +18,32 @@ use serde_json::json;
 /// byte now and then does not hold a connection for ever.
 const MAX_TIME: Duration = Duration::from_secs(30);
 
-/// Reads the whole body before anything else looks at it, up to `bytes`.
-pub(super) async fn limit(State(bytes): State<usize>, request: Request, next: Next) -> Response {
+/// Reads the whole body before anything else looks at it, up to `most` bytes; or says what is wrong with it.
+pub(super) async fn whole(request: Request, most: usize) -> Result<http::Request<Full<Bytes>>, Response> {
     let (parts, body) = request.into_parts();
-    let announced = axum::body::HttpBody::size_hint(&body).lower();
-    if announced > u64::try_from(bytes).unwrap_or(u64::MAX) {
-        return too_large(bytes);
+    let bytes = read(body, most).await?;
+    if parts.method == Method::POST
+        && is_json(&parts.headers)
+        && let Some((code, message)) = malformed(&bytes)
+    {
+        let error = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": message } });
+        return Err(
+            (StatusCode::BAD_REQUEST, [(CONTENT_TYPE, "application/json")], error.to_string()).into_response()
+        );
     }
-    match tokio::time::timeout(MAX_TIME, Limited::new(body, bytes).collect()).await {
-        Ok(Ok(body)) => {
-            let bytes = body.to_bytes();
-            if parts.method == Method::POST
-                && is_json(&parts.headers)
-                && let Some((code, message)) = malformed(&bytes)
-            {
-                let error = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": message } });
-                return (StatusCode::BAD_REQUEST, [(CONTENT_TYPE, "application/json")], error.to_string())
-                    .into_response();
-            }
-            next.run(Request::from_parts(parts, Body::from(bytes))).await
-        }
-        Ok(Err(error)) if error.is::<LengthLimitError>() => too_large(bytes),
-        Ok(Err(_)) => (StatusCode::BAD_REQUEST, "the body could not be read").into_response(),
-        Err(_) => (StatusCode::REQUEST_TIMEOUT, "the body took too long").into_response(),
+    Ok(http::Request::from_parts(parts, Full::new(bytes)))
+}
+
+async fn read(body: Body, most: usize) -> Result<Bytes, Response> {
+    let announced = axum::body::HttpBody::size_hint(&body).lower();
+    if announced > u64::try_from(most).unwrap_or(u64::MAX) {
+        return Err(too_large(most));
+    }
+    match tokio::time::timeout(MAX_TIME, Limited::new(body, most).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(most)),
+        Ok(Err(_)) => Err((StatusCode::BAD_REQUEST, "the body could not be read").into_response()),
+        Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the body took too long").into_response()),
     }
 }
 

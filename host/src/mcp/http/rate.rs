@@ -5,16 +5,13 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
-use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use super::Client;
 use crate::clock;
 
 /// Buckets that are kept: far more than connections at once. A full one is as good as none and is dropped.
@@ -35,6 +32,16 @@ impl Rate {
     /// Buckets that fill at `per_second`, which must not be 0.
     pub(super) fn new(per_second: u32) -> Self {
         Self { per_second: f64::from(per_second), buckets: Mutex::default() }
+    }
+
+    /// Lets a request of `client` in, or answers 429.
+    pub(super) fn admit(&self, client: IpAddr) -> Result<(), Response> {
+        self.take(client, clock::monotonic()).map_err(|wait| {
+            // The header counts whole seconds, and 0 would invite to try at once.
+            let seconds = wait.as_secs() + 1;
+            let message = "host/busy: too many requests from this address; try again";
+            (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, seconds.to_string())], message).into_response()
+        })
     }
 
     /// Takes one token of `client`, or tells how long until there is one.
@@ -60,21 +67,6 @@ impl Rate {
     fn tokens(&self, bucket: &Bucket, now: Instant) -> f64 {
         let gained = now.saturating_duration_since(bucket.filled_at).as_secs_f64() * self.per_second;
         (bucket.tokens + gained).min(self.per_second)
-    }
-}
-
-/// Lets a request through, or answers 429.
-pub(super) async fn limit(State(rate): State<Arc<Rate>>, request: Request, next: Next) -> Response {
-    // Without an address (which only a test leaves out) all share one bucket.
-    let client = request.extensions().get::<Client>().map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |client| client.0);
-    match rate.take(client, clock::monotonic()) {
-        Ok(()) => next.run(request).await,
-        Err(wait) => {
-            // The header counts whole seconds, and 0 would invite to try at once.
-            let seconds = wait.as_secs() + 1;
-            let message = "host/busy: too many requests from this address; try again";
-            (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, seconds.to_string())], message).into_response()
-        }
     }
 }
 

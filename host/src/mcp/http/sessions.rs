@@ -10,10 +10,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
-use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_core::Stream;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
@@ -22,7 +20,6 @@ use rmcp::transport::streamable_http_server::session::{ServerSseMessage, Session
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::super::Surface;
-use crate::policy::Identity;
 
 /// How long a session may stand idle. Long enough for a person who reads, short enough that the sessions of
 /// clients that went without a word do not fill the house.
@@ -79,17 +76,15 @@ pub(super) fn surface() -> Surface {
     ASKER.try_with(|asker| asker.surface.clone()).unwrap_or_default()
 }
 
-/// Handles a request on behalf of the principal of its [`Identity`], on its [`Surface`].
-pub(super) async fn on_behalf(request: Request, next: Next) -> Response {
-    let Some(principal) = request.extensions().get::<Identity>().map(|identity| identity.principal.clone()) else {
-        return StatusCode::UNAUTHORIZED.into_response();
-    };
-    let Some(surface) = request.extensions().get::<Surface>().cloned() else {
-        return StatusCode::NOT_FOUND.into_response();
-    };
+/// Handles a request on behalf of `principal`, on `surface`.
+pub(super) async fn on_behalf(
+    principal: String,
+    surface: Surface,
+    handled: impl Future<Output = Response>,
+) -> Response {
     let asker = Asker { principal, surface, refusal: Cell::new(None) };
     let answer = async {
-        let response = next.run(request).await;
+        let response = handled.await;
         match ASKER.with(|asker| asker.refusal.get()) {
             None => response,
             Some(Refusal::Full) => {

@@ -95,9 +95,9 @@ async fn open_for(auth: Auth, config: ServeConfig, stored: &Arc<Mutex<Vec<&'stat
     let address = listener.local_addr().unwrap();
     let shutdown = CancellationToken::new();
     let door = Door::check(address, known(auth, stored), &config, 100).unwrap();
-    let router = door.router(handler.clone(), shutdown.clone());
+    let way = Arc::new(Way::new(door, handler.clone(), shutdown.clone()));
     let until = shutdown.clone();
-    tokio::spawn(async move { accept(listener, router, &TaskTracker::new(), &until).await });
+    tokio::spawn(async move { accept(listener, way, &TaskTracker::new(), &until).await });
     Running { address, handler, shutdown }
 }
 

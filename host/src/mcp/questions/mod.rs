@@ -37,7 +37,8 @@ pub(super) struct Asker<'a> {
     way: Way,
     abilities: BTreeSet<Ability>,
     seal: &'a Seal,
-    binding: Binding,
+    /// Made when a state is sealed or opened: most requests never ask.
+    binding: Box<dyn Fn() -> Binding + Send + Sync + 'a>,
     /// The capability that asks, as people know it.
     title: String,
     cancel: CancellationToken,
@@ -77,7 +78,7 @@ impl<'a> Asker<'a> {
         context: &RequestContext<RoleServer>,
         brought: Brought,
         seal: &'a Seal,
-        binding: Binding,
+        binding: impl Fn() -> Binding + Send + Sync + 'a,
         title: String,
     ) -> Self {
         let way = match context.meta.protocol_version() {
@@ -92,7 +93,7 @@ impl<'a> Asker<'a> {
             Way::Never => BTreeSet::new(),
             _ => context.client_capabilities().map(|declared| abilities(&declared)).unwrap_or_default(),
         };
-        Self { way, abilities, seal, binding, title, cancel: context.ct.clone() }
+        Self { way, abilities, seal, binding: Box::new(binding), title, cancel: context.ct.clone() }
     }
 
     /// Makes a call, and again with answers, until it ends or the client is to answer first.
@@ -133,7 +134,7 @@ impl<'a> Asker<'a> {
             };
             match &self.way {
                 Way::Again { .. } => {
-                    let Some(sealed) = self.seal.seal(&self.binding, &state) else {
+                    let Some(sealed) = self.seal.seal(&(self.binding)(), &state) else {
                         return Ok(Outcome::Failed(Box::new(unanswered(
                             failure,
                             "the answers so far are too large",
@@ -160,7 +161,7 @@ impl<'a> Asker<'a> {
     /// The state of the round before, with what the client answered; an empty one at the beginning.
     fn resume(&self) -> Result<State, ErrorData> {
         let Way::Again { state: Some(sealed), responses } = &self.way else { return Ok(State::default()) };
-        let mut state = self.seal.open(&self.binding, sealed).ok_or_else(|| {
+        let mut state = self.seal.open(&(self.binding)(), sealed).ok_or_else(|| {
             let message =
                 "`requestState` was not given for this request, or has ended; make the request without it";
             ErrorData::invalid_params(message, None)

@@ -74,7 +74,8 @@ impl Server {
         let Some((capability, inner)) = self.surface.find(&uri) else { return Err(not_found(&uri)) };
         let Some(entry) = self.entry(&capability)? else { return Err(not_found(&uri)) };
         let brought = Brought { state: request.request_state, responses: request.input_responses };
-        let what = What { method: "resources/read", target: inner, arguments: &JsonObject::new() };
+        let none = JsonObject::new();
+        let what = What { method: "resources/read", target: inner, arguments: &none };
         let asker = self.asker(&context, &caller, brought, &entry, what);
         let _running = self.shared.calls.token();
         let outcome = self

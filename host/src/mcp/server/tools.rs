@@ -33,20 +33,20 @@ impl Server {
         let unknown = ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None);
         let list = self.list()?;
         let found = list.find(&request.name).zip(list.wire(&request.name));
-        let Some((tool, wire)) = found.map(|(tool, wire)| (tool.clone(), wire)) else { return Err(unknown) };
-        let Some(entry) = self.entry(&tool.capability)? else { return Err(unknown) };
+        let Some(((tool, entry), wire)) = found else { return Err(unknown) };
         let caller = self.caller(&context)?;
-        let mut arguments = request.arguments.unwrap_or_default();
+        let given = request.arguments.unwrap_or_default();
         let brought = Brought { state: request.request_state, responses: request.input_responses };
-        let what = What { method: "tools/call", target: &tool.tool, arguments: &arguments };
-        let asker = self.asker(&context, &caller, brought, &entry, what);
+        let what = What { method: "tools/call", target: &tool.tool, arguments: &given };
+        let asker = self.asker(&context, &caller, brought, entry, what);
+        let mut arguments = given.clone();
         let is_read_only = wire.annotations.as_ref().is_some_and(|says| says.read_only_hint == Some(true));
         let ForHost { dry_run, confirmation } = match arguments::take(&mut arguments, is_read_only) {
             Ok(for_host) => for_host,
             Err(error) => return Ok(CallToolResponse::Complete(reply::failure(&Failure::unrecorded(error)))),
         };
         let principal = caller.principal.clone();
-        let plain = CallRequest::new(caller, tool.clone(), arguments);
+        let plain = CallRequest::new(caller.clone(), tool.clone(), arguments);
         let call = CallRequest { dry_run, confirmation, ..plain };
         let parent = parent::parent(&context);
         let _running = self.shared.calls.token();
@@ -66,7 +66,7 @@ impl Server {
             Outcome::Done(answer) => {
                 let planned = dry_run.then(|| answer.plan.clone());
                 let has_schema = wire.output_schema.is_some();
-                let mut result = reply::success(answer, &self.address(&entry));
+                let mut result = reply::success(answer, &self.address(entry));
                 if let Some(planned) = planned {
                     result = plan::of_dry_run(result, &planned, has_schema);
                 }
