@@ -5,6 +5,7 @@
 //! can be left out. What a request means is in `call/operation.rs`, what it leaves behind in `call/trail.rs`.
 
 mod operation;
+mod program;
 mod trail;
 mod visit;
 
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::operation::{Found, Operation, Request};
 use self::trail::{Passed, Trail, finish};
+pub use self::program::{Program, Within};
 pub use self::visit::{Draft, Subject, Visit};
 pub use crate::answer::documents::{Document, Message, Prompt, Proposals, Role};
 use crate::answer::{Answer, ToolAnswer};
@@ -30,6 +32,7 @@ use crate::clock;
 use crate::config::EntitiesConfig;
 use crate::confirm::{self, Confirmations, Word};
 use crate::egress::{Egress, PLANNED};
+use crate::engines::Paused;
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{NamespaceName, Runtime as Kind};
 pub use crate::namespaces::listing::{Offer, Updated};
@@ -63,6 +66,7 @@ pub(crate) struct Rooms {
     pub(crate) shares: Arc<Shares>,
     pub(crate) asks: Asks,
     pub(crate) confirmations: Confirmations,
+    pub(crate) paused: Paused,
     pub(crate) audit: Audit,
     pub(crate) runtime: Runtime,
     pub(crate) egress: Arc<Egress>,
@@ -94,6 +98,8 @@ pub struct CallRequest {
     pub locale: Option<String>,
     /// The loop's run that this call is: the guest gets its id, and it ends with the call's record.
     pub run: Option<String>,
+    /// The program that makes this call.
+    pub within: Option<Within>,
 }
 
 /// A call without an answer.
@@ -126,6 +132,7 @@ impl CallRequest {
             client: Client::default(),
             locale: None,
             run: None,
+            within: None,
         }
     }
 }
@@ -138,7 +145,7 @@ impl Host {
     /// Calls one tool. Cancelling, or dropping the future, stops the guest. A call that lacks the word of a person
     /// is tried out in a dry run, and fails with what it would do.
     pub async fn call(&self, request: CallRequest, cancel: CancellationToken) -> Result<Reply, Failure> {
-        let Passed { call_id, answer, plan, asked, usage } = self.pass(request.into(), cancel).await?;
+        let Passed { call_id, answer, plan, asked, usage, log: _ } = self.pass(request.into(), cancel).await?;
         match answer {
             Answer::Tool(answer) => {
                 let (structured, content) = (answer.structured, answer.content);
@@ -286,20 +293,25 @@ impl Host {
         cancel: &CancellationToken,
         trail: &mut Trail,
     ) -> Result<Answer> {
-        let _place = self.rooms.shares.enter(&request.caller)?;
+        let _place = match request.within {
+            None => self.rooms.shares.enter(&request.caller)?,
+            Some(_) => self.rooms.shares.enter_within(&request.caller)?,
+        };
         let permitted = found.permit(&request.caller)?;
         let granted = self.rooms.standings.begin(&permitted, &found.entry);
         let operation = request.operation(found, call_id)?;
-        let lease = Lease { deadline: begun + granted.budget().time, cancel: cancel.child_token() };
+        let deadline = begun + granted.budget().time;
+        let deadline = request.within.as_ref().map_or(deadline, |within| deadline.min(within.deadline));
+        let lease = Lease { deadline, cancel: cancel.child_token() };
         if found.entry.capability.manifest.runtime == Kind::Mcp {
             return self.upstream(request, found, &lease, trail).await;
         }
-        let services = self.services(request, found, &granted, call_id);
+        let services = self.services(request, found, &granted, call_id, &lease);
         if granted.capability().manifest.runtime == Kind::Builtin {
             let outcome = self.builtin(request, found, services.loops, trail).await?;
             return found.check(outcome, trail.redactor());
         }
-        let finished = self.rooms.runtime.run(GuestCall { granted, operation, lease, services }).await;
+        let finished = self.rooms.runtime.run(GuestCall { granted, engine: None, operation, lease, services }).await;
         let outcome = trail.follow(finished)?;
         found.check(outcome, trail.redactor())
     }
@@ -307,17 +319,26 @@ impl Host {
     /// Whether the call has the word of a person that it needs.
     fn word(&self, request: &Request, found: &Result<Found>) -> Result<Word> {
         let found = found.as_ref().map_err(Clone::clone)?;
+        request.may_go_on()?;
         request.case(Some(found)).map_or(Ok(Word::Enough), |case| self.rooms.confirmations.word(&case))
     }
 
     /// What the namespaces hold for this call.
-    fn services(&self, request: &Request, found: &Found, granted: &Granted, call_id: &str) -> Services {
+    fn services(
+        &self,
+        request: &Request,
+        found: &Found,
+        granted: &Granted,
+        call_id: &str,
+        lease: &Lease,
+    ) -> Services {
         let Rooms { store, egress, vault, standings, entities: limits, updates, .. } = &*self.rooms;
         let access = request.access(found);
         let (capability, withdrawn) = (found.entry.capability.clone(), found.entry.withdrawn.clone());
         let news = &request.client.news;
         Services {
             ask: Ask::new(&request.client),
+            bindings: request.bindings(call_id, lease),
             entities: Entities::new(store.clone(), granted, *limits, access, call_id, request.run.clone()),
             http: Http::new(egress.clone(), vault, standings.clone(), granted),
             listing: Listing::new(store.clone(), capability, withdrawn, access, updates.clone()),

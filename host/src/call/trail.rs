@@ -44,6 +44,8 @@ pub(super) struct Passed {
     pub(super) plan: Plan,
     pub(super) asked: Vec<Asked>,
     pub(super) usage: Usage,
+    /// What was logged, redacted.
+    pub(super) log: Vec<String>,
 }
 
 impl Trail {
@@ -196,12 +198,15 @@ pub(super) async fn finish(
             detail: Some(detail.join("; ")).filter(|detail| !detail.is_empty()),
             usage,
             requests: trail.requests(),
-            log: std::mem::take(&mut trail.log),
+            log: trail.log.clone(),
             run: run.map(|id| scheduler::run_end(id, &answer)),
         })
         .await;
     match answer {
-        Ok(answer) => Ok(Passed { call_id, answer, plan: trail.plan(), asked, usage }),
+        Ok(answer) => {
+            let (plan, log) = (trail.plan(), std::mem::take(&mut trail.log));
+            Ok(Passed { call_id, answer, plan, asked, usage, log })
+        }
         Err(error) => Err(failure(error, &trail, call_id, asked, wants)),
     }
 }
