@@ -180,7 +180,7 @@ pub(crate) fn check(
 }
 
 /// Makes a program's result fit to leave, or says why there is none.
-pub(crate) fn result(result: Result<String, program::Failure>, redactor: &Redactor) -> Result<ToolAnswer> {
+pub(crate) fn result(result: Result<String, program::Failure>, redactor: &Redactor) -> Result<Value> {
     let json = result.map_err(|failure| {
         let (kind, message) = match failure {
             program::Failure::Invalid(why) => (ErrorKind::ProgramInvalid, why),
@@ -200,7 +200,7 @@ pub(crate) fn result(result: Result<String, program::Failure>, redactor: &Redact
     }
     let value: Value = serde_json::from_str(&json)
         .map_err(|error| Error::new(ErrorKind::InvalidOutput, "the result is not JSON").detail(error))?;
-    Ok(ToolAnswer { structured: Some(redactor.redact(value).into_inner()), content: Vec::new() })
+    Ok(redactor.redact(value).into_inner())
 }
 
 /// Why a guest has no answer, in its own words.

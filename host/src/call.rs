@@ -32,7 +32,7 @@ use crate::clock;
 use crate::config::EntitiesConfig;
 use crate::confirm::{self, Confirmations, Word};
 use crate::egress::{Egress, PLANNED};
-use crate::engines::Paused;
+use crate::engines::{Bindings, Namespaces, Paused};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{NamespaceName, Runtime as Kind};
 pub use crate::namespaces::listing::{Offer, Updated};
@@ -42,7 +42,7 @@ use crate::namespaces::{
 };
 use crate::policy::{self, Granted, Identity};
 use crate::registry::{Capability, Catalog, Snapshot, ToolName};
-use crate::runtime::{GuestCall, Lease, Outcome, Runtime, Said, tools};
+use crate::runtime::{self, GuestCall, Lease, Outcome, Runtime, Said, tools};
 use crate::scheduler::{self, Loop, Origin, Run};
 use crate::secrets::Vault;
 use crate::shares::Shares;
@@ -145,7 +145,7 @@ impl Host {
     /// Calls one tool. Cancelling, or dropping the future, stops the guest. A call that lacks the word of a person
     /// is tried out in a dry run, and fails with what it would do.
     pub async fn call(&self, request: CallRequest, cancel: CancellationToken) -> Result<Reply, Failure> {
-        let Passed { call_id, answer, plan, asked, usage, log: _ } = self.pass(request.into(), cancel).await?;
+        let Passed { call_id, answer, plan, asked, usage } = self.pass(request.into(), cancel).await?;
         match answer {
             Answer::Tool(answer) => {
                 let (structured, content) = (answer.structured, answer.content);
@@ -311,9 +311,21 @@ impl Host {
             let outcome = self.builtin(request, found, services.loops, trail).await?;
             return found.check(outcome, trail.redactor());
         }
-        let finished = self.rooms.runtime.run(GuestCall { granted, engine: None, operation, lease, services }).await;
-        let outcome = trail.follow(finished)?;
-        found.check(outcome, trail.redactor())
+        let (engine, operation) = match granted.capability().manifest.runtime {
+            Kind::Codemode => {
+                let began_at = self.rooms.store.now_ms();
+                (Some(self.engine(&permitted)?), program::of_tool(operation, began_at)?)
+            }
+            _ => (None, operation),
+        };
+        let is_program = matches!(operation, runtime::Operation::Program(..));
+        let call = GuestCall { granted, engine, operation, lease, services };
+        let finished = self.rooms.runtime.run(call).await;
+        let outcome = trail.follow(finished);
+        if is_program {
+            return program::answer(outcome, trail);
+        }
+        found.check(outcome?, trail.redactor())
     }
 
     /// Whether the call has the word of a person that it needs.
@@ -338,7 +350,10 @@ impl Host {
         let news = &request.client.news;
         Services {
             ask: Ask::new(&request.client),
-            bindings: request.bindings(call_id, lease),
+            bindings: match granted.capability().manifest.runtime {
+                Kind::Codemode => Bindings::Namespaces(Namespaces::default()),
+                _ => request.bindings(call_id, lease),
+            },
             entities: Entities::new(store.clone(), granted, *limits, access, call_id, request.run.clone()),
             http: Http::new(egress.clone(), vault, standings.clone(), granted),
             listing: Listing::new(store.clone(), capability, withdrawn, access, updates.clone()),

@@ -101,9 +101,11 @@ impl Request {
     /// What it means among what is installed.
     pub(super) fn find(&self, snapshot: &Snapshot) -> Result<Found> {
         let Some(entry) = snapshot.entries.get(&self.capability) else {
-            let is_program = matches!(self.operation, Operation::Execute(_));
-            let hint = if is_program { engines::HOW_TO_INSTALL } else { "remit list shows what is installed" };
-            return Err(self.unknown().hint(hint));
+            let unknown = self.unknown();
+            return Err(match self.operation {
+                Operation::Execute(_) => unknown,
+                _ => unknown.hint("remit list shows what is installed"),
+            });
         };
         let found = match &self.operation {
             Operation::Tool { name, .. } => find_tool(entry, name),
@@ -246,9 +248,7 @@ impl Request {
                     format!("no installed capability has the tool `{capability}.{name}`"),
                 );
             }
-            Operation::Execute(_) => {
-                return Error::new(ErrorKind::NoEngine, "programs cannot be run here: no engine is installed");
-            }
+            Operation::Execute(_) => return engines::missing(),
             Operation::Read(uri) => (ErrorKind::UnknownResource, format!("document at `{}`", visible(uri, SHOWN))),
             Operation::Prompt { name, .. } => {
                 (ErrorKind::UnknownPrompt, format!("prompt `{}`", visible(name, SHOWN)))
@@ -320,7 +320,6 @@ impl Found {
             (Target::Draft(_), Said::Proposals(proposals)) => {
                 Ok(Answer::Proposals(documents::proposals(proposals, redactor)))
             }
-            (Target::Program, Said::Result(result)) => answer::result(result, redactor).map(Answer::Tool),
             _ => Err(Error::internal("a guest says what it was called for")),
         }
     }

@@ -7,16 +7,17 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::operation::{Operation, Request};
-use super::trail::Passed;
-use super::{Answer, CallRequest, Failure, Host, Reply, mixed_up};
+use super::trail::{Passed, Trail};
+use super::{CallRequest, Failure, Host, Reply, mixed_up};
+use crate::answer::{self, Answer, ToolAnswer};
 use crate::client::{Client, Confirmation, Unconfirmed, Wants};
 use crate::confirm;
 use crate::engines::{self, Bindings, Call, Calls, Names, Pause};
 use crate::error::{Error, ErrorKind, Result};
-use crate::manifest::Runtime;
-use crate::policy::Identity;
+use crate::manifest::{PROGRAM, Runtime};
+use crate::policy::{Granted, Identity, Permitted};
 use crate::registry::{Digest, Snapshot};
-use crate::runtime::{Lease, program};
+use crate::runtime::{self, Lease, Outcome, Said, program};
 
 /// Bytes of a source: far more than a program that does one thing has.
 const SOURCE_BYTES: usize = 256 * 1024;
@@ -109,7 +110,7 @@ impl Host {
             Err(failure) if failure.error.kind == ErrorKind::ConfirmationRequired => {
                 Err(self.pause(failure, subject, began_at, &calls))
             }
-            Err(failure) => Err(broken_off(failure)),
+            Err(failure) => Err(failure),
         }
     }
 
@@ -118,6 +119,16 @@ impl Host {
         let snapshot = self.snapshot()?;
         let engine = snapshot.entries.get(&engines::official());
         Ok(engine.is_some_and(|entry| entry.capability.manifest.runtime == Runtime::Engine))
+    }
+
+    /// What the engine may do for a capability whose programs it runs.
+    pub(super) fn engine(&self, permitted: &Permitted) -> Result<Granted> {
+        let snapshot = self.snapshot()?;
+        let engine = snapshot.entries.get(&engines::official());
+        match engine.filter(|entry| entry.capability.manifest.runtime == Runtime::Engine) {
+            Some(entry) => Ok(self.rooms.standings.begin(permitted, entry)),
+            None => Err(engines::missing()),
+        }
     }
 
     /// Makes calls of a program.
@@ -208,30 +219,57 @@ impl ProgramRun {
 
     /// What the engine is called with.
     pub(super) fn source(&self) -> Result<program::Source> {
-        let size = self.source.len();
-        if size > SOURCE_BYTES {
-            let message = format!("the program has {size} bytes, {SOURCE_BYTES} are allowed");
-            return Err(Error::new(ErrorKind::ProgramInvalid, message));
-        }
-        Ok(program::Source { code: self.source.clone(), began_at: self.began_at })
+        source(self.source.clone(), self.began_at)
     }
+}
+
+/// The program that the tool of a `codemode` capability is called with.
+pub(super) fn of_tool(operation: runtime::Operation, now_ms: i64) -> Result<runtime::Operation> {
+    let runtime::Operation::Tool(call) = operation else {
+        return Err(Error::internal("capabilities of code mode have a tool alone"));
+    };
+    let mut input: Value = serde_json::from_str(&call.input)
+        .map_err(|error| Error::internal("an input that was checked is JSON").detail(error))?;
+    let Value::String(code) = input[PROGRAM].take() else {
+        return Err(Error::internal("an input that was checked has a program"));
+    };
+    let source = source(code, u64::try_from(now_ms).unwrap_or_default())?;
+    Ok(runtime::Operation::Program(source, call.context.dry_run))
+}
+
+fn source(code: String, began_at: u64) -> Result<program::Source> {
+    let size = code.len();
+    if size > SOURCE_BYTES {
+        let message = format!("the program has {size} bytes, {SOURCE_BYTES} are allowed");
+        return Err(Error::new(ErrorKind::ProgramInvalid, message));
+    }
+    Ok(program::Source { code, began_at })
 }
 
 fn reply(passed: Passed, calls: &Calls) -> Result<Reply, Failure> {
-    let Passed { call_id, answer, asked, usage, log, .. } = passed;
-    let Answer::Tool(answer) = answer else { return Err(mixed_up()) };
-    let mut structured = json!({ "result": answer.structured.unwrap_or(Value::Null) });
-    if !log.is_empty() {
-        structured["log"] = log.iter().map(|line| line.strip_prefix("info: ").unwrap_or(line)).collect();
-    }
-    Ok(Reply { call_id, structured: Some(structured), content: answer.content, plan: calls.plan(), asked, usage })
+    let Passed { call_id, answer, asked, usage, .. } = passed;
+    let Answer::Tool(ToolAnswer { structured, content }) = answer else { return Err(mixed_up()) };
+    Ok(Reply { call_id, structured, content, plan: calls.plan(), asked, usage })
 }
 
-/// What stops an engine is what the program did: it is no capability's fault.
-fn broken_off(mut failure: Failure) -> Failure {
-    if failure.error.kind == ErrorKind::Trap {
-        failure.error.kind = ErrorKind::ProgramFailed;
-        failure.error.message = "the program went deeper than the engine can follow".to_owned();
+/// What a program gave: its result, and the lines that it printed.
+pub(super) fn answer(outcome: Result<Outcome>, trail: &Trail) -> Result<Answer> {
+    let Ok(Said::Result(result)) = outcome.map_err(broken_off)? else {
+        return Err(Error::internal("an engine says what came of a program"));
+    };
+    let result = answer::result(result, trail.redactor())?;
+    let mut structured = json!({ "result": result });
+    if !trail.log().is_empty() {
+        structured["log"] = trail.log().iter().map(|line| line.strip_prefix("info: ").unwrap_or(line)).collect();
     }
-    failure
+    Ok(Answer::Tool(ToolAnswer { structured: Some(structured), content: Vec::new() }))
+}
+
+/// What makes an engine stop is what the program did: it is no capability's fault.
+fn broken_off(error: Error) -> Error {
+    if error.kind != ErrorKind::Trap {
+        return error;
+    }
+    let message = "the program went deeper than the engine can follow";
+    Error { kind: ErrorKind::ProgramFailed, message: message.to_owned(), ..error }
 }

@@ -44,8 +44,6 @@ pub(super) struct Passed {
     pub(super) plan: Plan,
     pub(super) asked: Vec<Asked>,
     pub(super) usage: Usage,
-    /// What was logged, redacted.
-    pub(super) log: Vec<String>,
 }
 
 impl Trail {
@@ -86,6 +84,11 @@ impl Trail {
     /// Keeps what code of this program did.
     pub(super) fn follow_builtin(&mut self, loops: Loops) {
         self.builtin = Some(loops);
+    }
+
+    /// What the guest logged, redacted.
+    pub(super) fn log(&self) -> &[String] {
+        &self.log
     }
 
     pub(super) fn redactor(&self) -> &Redactor {
@@ -198,15 +201,12 @@ pub(super) async fn finish(
             detail: Some(detail.join("; ")).filter(|detail| !detail.is_empty()),
             usage,
             requests: trail.requests(),
-            log: trail.log.clone(),
+            log: std::mem::take(&mut trail.log),
             run: run.map(|id| scheduler::run_end(id, &answer)),
         })
         .await;
     match answer {
-        Ok(answer) => {
-            let (plan, log) = (trail.plan(), std::mem::take(&mut trail.log));
-            Ok(Passed { call_id, answer, plan, asked, usage, log })
-        }
+        Ok(answer) => Ok(Passed { call_id, answer, plan: trail.plan(), asked, usage }),
         Err(error) => Err(failure(error, &trail, call_id, asked, wants)),
     }
 }

@@ -34,8 +34,12 @@ pub struct Report {
 /// Checks `bytes` and says what they are.
 pub fn inspect(bytes: &[u8]) -> Result<Report> {
     let scan = scan(bytes)?;
-    require_something(&scan)?;
-    let manifest = read_manifest(bytes)?;
+    let manifest = read_manifest(bytes);
+    let has_code = !manifest.as_ref().is_ok_and(|manifest| manifest.runtime == Runtime::Codemode);
+    if has_code {
+        require_something(&scan)?;
+    }
+    let manifest = manifest?;
     manifest::verify(&manifest)?;
     require_declared(&scan, &manifest)?;
     let is_bound = |import: &&Import| manifest.runtime == Runtime::Engine && import.name == BINDINGS;
@@ -68,7 +72,7 @@ fn require_declared(scan: &Scan, manifest: &Manifest) -> Result<()> {
     let has_documents = !manifest.resources.is_empty() || !manifest.resource_templates.is_empty();
     let (what, export) = if manifest.runtime == Runtime::Engine && !scan.exports_program {
         ("an engine", PROGRAM)
-    } else if manifest.runtime != Runtime::Engine && !scan.exports_tools {
+    } else if !matches!(manifest.runtime, Runtime::Engine | Runtime::Codemode) && !scan.exports_tools {
         ("tools", TOOLS)
     } else if has_documents && !scan.exports_resources {
         ("documents", RESOURCES)
@@ -88,6 +92,7 @@ fn warnings(scan: &Scan, manifest: &Manifest, imported: &BTreeSet<NamespaceName>
     let unused = manifest
         .uses
         .iter()
+        .filter(|_| manifest.runtime != Runtime::Codemode)
         .filter(|namespace| !namespace.is_always_there() && !imported.contains(namespace))
         .map(|namespace| format!("`uses` names `{}`, and the component does not import it", namespace.as_str()));
     let unknown = scan

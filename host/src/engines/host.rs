@@ -1,9 +1,9 @@
 //! The functions of `bindings`. Each pays for what crosses; a call pays for what was spent on it, too.
 
-use wasmtime::StoreContextMut;
 use wasmtime::component::Linker;
+use wasmtime::{AsContextMut, StoreContextMut};
 
-use super::Bindings;
+use super::{Bindings, granted};
 use crate::audit::Usage;
 use crate::component::BINDINGS;
 use crate::runtime::{State, Stop, bound, charge, charge_many, spend};
@@ -26,6 +26,7 @@ fn list(mut store: Context<'_>, (path,): (Vec<String>,)) -> wasmtime::Result<(Ve
     let names = match &store.data().services.bindings {
         Bindings::Nothing => Vec::new(),
         Bindings::Tools(calls) => calls.list(&path),
+        Bindings::Namespaces(_) => granted::list(&store.data().granted, &path),
     };
     charge_many(&mut store, 0, names.iter().map(|named| named.name.len() as u64).sum())?;
     let binding = |named: super::names::Named| bound::Binding { name: named.name, callable: named.is_tool };
@@ -35,22 +36,31 @@ fn list(mut store: Context<'_>, (path,): (Vec<String>,)) -> wasmtime::Result<(Ve
 fn start(mut store: Context<'_>, (path, input): (Vec<String>, String)) -> wasmtime::Result<(u32,)> {
     charge_many(&mut store, CALL, (size(&path) + input.len()) as u64)?;
     match &store.data().services.bindings {
-        Bindings::Nothing => Err(Stop::HostCalls.into()),
-        Bindings::Tools(calls) => Ok((calls.start(path, input)?,)),
+        Bindings::Nothing => return Err(Stop::HostCalls.into()),
+        Bindings::Tools(calls) => return Ok((calls.start(path, input)?,)),
+        Bindings::Namespaces(_) => {}
+    }
+    let outcome = granted::call(store.as_context_mut(), &path, &input)?;
+    match &mut store.data_mut().services.bindings {
+        Bindings::Namespaces(namespaces) => Ok((namespaces.keep(outcome),)),
+        Bindings::Nothing | Bindings::Tools(_) => Err(Stop::HostCalls.into()),
     }
 }
 
 fn wait(mut store: Context<'_>, (): ()) -> wasmtime::Result<(Option<bound::Ended>,)> {
     charge(&mut store, 0)?;
-    let heard = match &store.data().services.bindings {
-        Bindings::Nothing => None,
-        Bindings::Tools(calls) => calls.wait()?,
+    let (ended, usage) = match &mut store.data_mut().services.bindings {
+        Bindings::Nothing => (None, Usage::default()),
+        Bindings::Namespaces(namespaces) => (namespaces.next(), Usage::default()),
+        Bindings::Tools(calls) => match calls.wait()? {
+            Some(heard) => (Some(heard.ended), heard.usage),
+            None => (None, Usage::default()),
+        },
     };
-    let Some(heard) = heard else { return Ok((None,)) };
-    let Usage { fuel, requests, .. } = heard.usage;
-    spend(&mut store, fuel, requests)?;
-    charge_many(&mut store, 0, heard.ended.outcome.as_ref().map_or(0, String::len) as u64)?;
-    Ok((Some(heard.ended),))
+    spend(&mut store, usage.fuel, usage.requests)?;
+    let answer = ended.as_ref().and_then(|ended| ended.outcome.as_ref().ok());
+    charge_many(&mut store, 0, answer.map_or(0, String::len) as u64)?;
+    Ok((ended,))
 }
 
 fn size(path: &[String]) -> usize {

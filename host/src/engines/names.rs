@@ -121,6 +121,33 @@ fn names_of<'a>(installed: impl Iterator<Item = &'a CapabilityName> + Clone) -> 
     own.map(|name| (name_of(name), name.clone())).collect()
 }
 
+/// How tools are written in a program, for whoever tells an agent of them.
+pub struct Spelling(BTreeMap<CapabilityName, String>);
+
+impl Spelling {
+    /// Of all that is installed.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot) -> Self {
+        Self(names_of(snapshot.entries.keys()).into_iter().map(|(name, of)| (of, name)).collect())
+    }
+
+    /// The function that calls a tool, such as `remit.weather.get_forecast`; nothing for what is not installed.
+    #[must_use]
+    pub fn function(&self, tool: &ToolName) -> Option<String> {
+        let place = if tool.capability.is_upstream() {
+            format!("{UPSTREAM}[{}]", serde_json::Value::from(tool.capability.slug.as_str()))
+        } else {
+            self.0.get(&tool.capability)?.clone()
+        };
+        let is_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        let is_identifier = tool.tool.chars().all(is_word) && !tool.tool.starts_with(|c: char| c.is_ascii_digit());
+        Some(match is_identifier {
+            true => format!("remit.{place}.{}", tool.tool),
+            false => format!("remit.{place}[{}]", serde_json::Value::from(tool.tool.as_str())),
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +164,16 @@ mod tests {
             names(&["acme/notes", "big-corp/notes", "acme/other"]),
             ["acme__notes acme/notes", "big_corp__notes big-corp/notes", "other acme/other"]
         );
+        let spelling = |installed: &[&str], tool: &str| {
+            let installed: Vec<CapabilityName> = installed.iter().map(|name| name.parse().unwrap()).collect();
+            let names = names_of(installed.iter()).into_iter().map(|(name, of)| (of, name));
+            Spelling(names.collect()).function(&tool.parse().unwrap()).unwrap_or_default()
+        };
+        assert_eq!(spelling(&["acme/my-notes"], "acme/my-notes.add"), "remit.my_notes.add");
+        assert_eq!(spelling(&["acme/a", "zeta/a"], "zeta/a.add"), "remit.zeta__a.add");
+        assert_eq!(spelling(&[], "zeta/a.add"), "");
+        assert_eq!(spelling(&[], "mcp:home:set"), r#"remit.mcp["home"].set"#);
+        assert_eq!(spelling(&[], "mcp:home:lights.set"), r#"remit.mcp["home"]["lights.set"]"#);
         // `mcp` is where upstream servers are.
         assert_eq!(names(&["acme/mcp", "mcp/home"]), ["acme__mcp acme/mcp"]);
     }
