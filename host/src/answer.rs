@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Tool, is_hidden};
 use crate::namespaces::listing::Offer;
 use crate::namespaces::loops::LoopChange;
-use crate::runtime::tools;
+use crate::runtime::{program, tools};
 use crate::secrets::Redactor;
 use crate::validate::ToolSchemas;
 
@@ -60,6 +60,14 @@ impl Plan {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.requests.is_empty() && self.changes.is_empty() && self.loops.is_empty()
+    }
+
+    /// This plan, and then another.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.requests.extend(other.requests);
+        self.changes.extend(other.changes);
+        self.loops.extend(other.loops);
+        self.listing.extend(other.listing);
     }
 
     /// The same without values of secrets: its texts are the guest's.
@@ -169,6 +177,30 @@ pub(crate) fn check(
     }
     let content = reply.content.into_iter().map(|piece| piece_of(piece, redactor)).collect();
     Ok(ToolAnswer { structured, content })
+}
+
+/// Makes a program's result fit to leave, or says why there is none.
+pub(crate) fn result(result: Result<String, program::Failure>, redactor: &Redactor) -> Result<Value> {
+    let json = result.map_err(|failure| {
+        let (kind, message) = match failure {
+            program::Failure::Invalid(why) => (ErrorKind::ProgramInvalid, why),
+            program::Failure::Thrown(what) => (ErrorKind::ProgramFailed, format!("the program threw {what}")),
+            program::Failure::Stuck => {
+                (ErrorKind::ProgramFailed, "the program waits for something that never comes".to_owned())
+            }
+            program::Failure::TooDeep => {
+                (ErrorKind::ProgramFailed, "the program calls too deep, or has too much on its stack".to_owned())
+            }
+        };
+        Error::new(kind, sentence(&redactor.redact_text(&message)))
+    })?;
+    if json.len() > ANSWER_BYTES {
+        let message = format!("the result has {} bytes, {ANSWER_BYTES} are allowed", json.len());
+        return Err(Error::new(ErrorKind::InvalidOutput, message));
+    }
+    let value: Value = serde_json::from_str(&json)
+        .map_err(|error| Error::new(ErrorKind::InvalidOutput, "the result is not JSON").detail(error))?;
+    Ok(redactor.redact(value).into_inner())
 }
 
 /// Why a guest has no answer, in its own words.

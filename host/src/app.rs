@@ -11,6 +11,7 @@ use crate::call::{Host, Rooms};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::confirm::Confirmations;
+use crate::engines::Paused;
 use crate::egress::{Collector, Egress, Outside, Own, Unsent};
 use crate::error::{Error, Result};
 use crate::mcp::Issuers;
@@ -144,6 +145,7 @@ impl App {
             shares: Arc::new(Shares::new(self.config.principals)),
             asks: Asks::new(self.store.clone()),
             confirmations: Confirmations::new(self.store.clone()),
+            paused: Paused::default(),
             audit: Audit::new(self.store.clone(), self.clock.clone()).telling(telemetry.clone()),
             runtime: Runtime::new(engine, loader, admission)?,
             egress: Arc::new(self.egress()?),
@@ -239,7 +241,9 @@ impl App {
     }
 
     fn engine(&self) -> Result<Engine> {
-        Engine::pooling(self.config.runtime.calls, policy::memory_ceiling(&self.config))
+        // Programs have places beside those of calls.
+        let places = self.config.runtime.calls + self.config.runtime.calls_per_capability;
+        Engine::pooling(places, policy::memory_ceiling(&self.config))
     }
 
     fn loader(&self, engine: Engine) -> Result<Loader> {

@@ -5,6 +5,7 @@
 //! can be left out. What a request means is in `call/operation.rs`, what it leaves behind in `call/trail.rs`.
 
 mod operation;
+mod program;
 mod trail;
 mod visit;
 
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::operation::{Found, Operation, Request};
 use self::trail::{Passed, Trail, finish};
+pub use self::program::{Program, Within};
 pub use self::visit::{Draft, Subject, Visit};
 pub use crate::answer::documents::{Document, Message, Prompt, Proposals, Role};
 use crate::answer::{Answer, ToolAnswer};
@@ -30,6 +32,7 @@ use crate::clock;
 use crate::config::EntitiesConfig;
 use crate::confirm::{self, Confirmations, Word};
 use crate::egress::{Egress, PLANNED};
+use crate::engines::{Bindings, Namespaces, Paused};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{NamespaceName, Runtime as Kind};
 pub use crate::namespaces::listing::{Offer, Updated};
@@ -39,7 +42,7 @@ use crate::namespaces::{
 };
 use crate::policy::{self, Granted, Identity};
 use crate::registry::{Capability, Catalog, Snapshot, ToolName};
-use crate::runtime::{GuestCall, Lease, Outcome, Runtime, Said, tools};
+use crate::runtime::{self, GuestCall, Lease, Outcome, Runtime, Said, tools};
 use crate::scheduler::{self, Loop, Origin, Run};
 use crate::secrets::Vault;
 use crate::shares::Shares;
@@ -63,6 +66,7 @@ pub(crate) struct Rooms {
     pub(crate) shares: Arc<Shares>,
     pub(crate) asks: Asks,
     pub(crate) confirmations: Confirmations,
+    pub(crate) paused: Paused,
     pub(crate) audit: Audit,
     pub(crate) runtime: Runtime,
     pub(crate) egress: Arc<Egress>,
@@ -94,6 +98,8 @@ pub struct CallRequest {
     pub locale: Option<String>,
     /// The loop's run that this call is: the guest gets its id, and it ends with the call's record.
     pub run: Option<String>,
+    /// The program that makes this call.
+    pub within: Option<Within>,
 }
 
 /// A call without an answer.
@@ -126,6 +132,7 @@ impl CallRequest {
             client: Client::default(),
             locale: None,
             run: None,
+            within: None,
         }
     }
 }
@@ -286,38 +293,67 @@ impl Host {
         cancel: &CancellationToken,
         trail: &mut Trail,
     ) -> Result<Answer> {
-        let _place = self.rooms.shares.enter(&request.caller)?;
+        let _place = match request.within {
+            None => self.rooms.shares.enter(&request.caller)?,
+            Some(_) => self.rooms.shares.enter_within(&request.caller)?,
+        };
         let permitted = found.permit(&request.caller)?;
         let granted = self.rooms.standings.begin(&permitted, &found.entry);
         let operation = request.operation(found, call_id)?;
-        let lease = Lease { deadline: begun + granted.budget().time, cancel: cancel.child_token() };
+        let deadline = begun + granted.budget().time;
+        let deadline = request.within.as_ref().map_or(deadline, |within| deadline.min(within.deadline));
+        let lease = Lease { deadline, cancel: cancel.child_token() };
         if found.entry.capability.manifest.runtime == Kind::Mcp {
             return self.upstream(request, found, &lease, trail).await;
         }
-        let services = self.services(request, found, &granted, call_id);
+        let services = self.services(request, found, &granted, call_id, &lease);
         if granted.capability().manifest.runtime == Kind::Builtin {
             let outcome = self.builtin(request, found, services.loops, trail).await?;
             return found.check(outcome, trail.redactor());
         }
-        let finished = self.rooms.runtime.run(GuestCall { granted, operation, lease, services }).await;
-        let outcome = trail.follow(finished)?;
-        found.check(outcome, trail.redactor())
+        let (engine, operation) = match granted.capability().manifest.runtime {
+            Kind::Codemode => {
+                let began_at = self.rooms.store.now_ms();
+                (Some(self.engine(&permitted)?), program::of_tool(operation, began_at)?)
+            }
+            _ => (None, operation),
+        };
+        let is_program = matches!(operation, runtime::Operation::Program(..));
+        let call = GuestCall { granted, engine, operation, lease, services };
+        let finished = self.rooms.runtime.run(call).await;
+        let outcome = trail.follow(finished);
+        if is_program {
+            return program::answer(outcome, trail);
+        }
+        found.check(outcome?, trail.redactor())
     }
 
     /// Whether the call has the word of a person that it needs.
     fn word(&self, request: &Request, found: &Result<Found>) -> Result<Word> {
         let found = found.as_ref().map_err(Clone::clone)?;
+        request.may_go_on()?;
         request.case(Some(found)).map_or(Ok(Word::Enough), |case| self.rooms.confirmations.word(&case))
     }
 
     /// What the namespaces hold for this call.
-    fn services(&self, request: &Request, found: &Found, granted: &Granted, call_id: &str) -> Services {
+    fn services(
+        &self,
+        request: &Request,
+        found: &Found,
+        granted: &Granted,
+        call_id: &str,
+        lease: &Lease,
+    ) -> Services {
         let Rooms { store, egress, vault, standings, entities: limits, updates, .. } = &*self.rooms;
         let access = request.access(found);
         let (capability, withdrawn) = (found.entry.capability.clone(), found.entry.withdrawn.clone());
         let news = &request.client.news;
         Services {
             ask: Ask::new(&request.client),
+            bindings: match granted.capability().manifest.runtime {
+                Kind::Codemode => Bindings::Namespaces(Namespaces::default()),
+                _ => request.bindings(call_id, lease),
+            },
             entities: Entities::new(store.clone(), granted, *limits, access, call_id, request.run.clone()),
             http: Http::new(egress.clone(), vault, standings.clone(), granted),
             listing: Listing::new(store.clone(), capability, withdrawn, access, updates.clone()),

@@ -21,6 +21,7 @@ use crate::registry::{Capability, ToolName};
 use crate::store::{Spend, Store};
 pub(crate) use token::NONCE_BYTES;
 use token::{Key, Subject};
+pub(crate) use token::end_of;
 
 /// How a call stands with the word of a person.
 #[derive(Debug)]
@@ -124,7 +125,7 @@ pub(crate) fn used() -> Error {
 }
 
 /// One sentence for every reason: whoever shows a token learns nothing about it.
-fn invalid(why: &str) -> Error {
+pub(crate) fn invalid(why: &str) -> Error {
     let message = "the confirmation is for another call, was used, or has ended; call without it for another one";
     Error::new(ErrorKind::ConfirmationInvalid, message).detail(why)
 }

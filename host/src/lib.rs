@@ -17,6 +17,7 @@
 //! | [`standing`] | what a capability may do at this moment |
 //! | [`validate`] | whether a value fits a schema |
 //! | [`runtime`] | how a guest runs, and when it stops |
+//! | [`engines`] | what a program can call, and what becomes of its calls |
 //! | [`namespaces`] | what a guest can reach |
 //! | [`egress`] | whether and how a request leaves this machine |
 //! | [`asks`] | what people are asked for when a request is refused |
@@ -47,6 +48,7 @@ pub mod config;
 mod confirm;
 pub mod doctor;
 pub mod egress;
+pub mod engines;
 pub mod error;
 pub mod manifest;
 pub mod mcp;

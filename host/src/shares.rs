@@ -50,10 +50,21 @@ impl Shares {
 
     /// Begins a call of `caller`, or refuses it with the time after which to try again.
     pub(crate) fn enter(self: &Arc<Self>, caller: &Identity) -> Result<Place> {
-        self.enter_at(caller, clock::monotonic())
+        self.take(caller, clock::monotonic(), true)
     }
 
+    /// Counts a call that a program of `caller` makes: the program has the place, and its calls count for the
+    /// minute.
+    pub(crate) fn enter_within(self: &Arc<Self>, caller: &Identity) -> Result<Place> {
+        self.take(caller, clock::monotonic(), false)
+    }
+
+    #[cfg(test)]
     fn enter_at(self: &Arc<Self>, caller: &Identity, now: Instant) -> Result<Place> {
+        self.take(caller, now, true)
+    }
+
+    fn take(self: &Arc<Self>, caller: &Identity, now: Instant, needs_place: bool) -> Result<Place> {
         let name = match &caller.authority {
             Authority::Operator | Authority::Owner(_) => return Ok(Place { counted: None }),
             Authority::Stored | Authority::Token(_) => caller.principal.clone(),
@@ -69,7 +80,7 @@ impl Shares {
         let share = principals.entry(name.clone()).or_insert(full);
         let left = self.left(share, now);
         (share.left, share.filled_at) = (left, now);
-        if share.running >= self.at_once {
+        if needs_place && share.running >= self.at_once {
             return Err(busy("too many calls of this principal run at once", Duration::from_secs(1)));
         }
         if left < 1.0 {
@@ -77,6 +88,9 @@ impl Shares {
             return Err(busy("too many calls of this principal in a minute", wait));
         }
         share.left -= 1.0;
+        if !needs_place {
+            return Ok(Place { counted: None });
+        }
         share.running += 1;
         Ok(Place { counted: Some((Arc::clone(self), name)) })
     }

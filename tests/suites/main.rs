@@ -36,6 +36,7 @@ mod oauth;
 mod path;
 mod principals;
 mod processes;
+mod programs;
 mod progress;
 mod python;
 mod rotation;

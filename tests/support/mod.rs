@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 pub(crate) mod door;
+pub(crate) mod engine;
 pub(crate) mod home;
 pub(crate) mod outside;
 pub(crate) mod server;

@@ -176,6 +176,7 @@ impl Admin {
         let started_at = self.store.now_ms();
         Ok(Record {
             id: audit::id::new(started_at)?,
+            parent: None,
             started_at,
             principal: PRINCIPAL.to_owned(),
             capability: name.to_string(),

@@ -127,6 +127,8 @@ pub struct CallStart {
     pub can_change: bool,
     /// The loop's run that it is. Such a record is as durable as that of a change.
     pub run: Option<String>,
+    /// The record of the program that makes it.
+    pub parent: Option<String>,
     /// The confirmation that it uses up, in the transaction that begins its record.
     pub(crate) spends: Option<crate::store::Spend>,
 }
@@ -166,6 +168,8 @@ pub struct RunEnd {
 pub struct Query {
     /// Only this record.
     pub id: Option<String>,
+    /// Only of calls that the program of this record made.
+    pub parent: Option<String>,
     /// Only of this capability.
     pub capability: Option<String>,
     /// Only of this tool.
@@ -185,6 +189,8 @@ pub struct Query {
 pub struct Record {
     /// Its id: sorts by time.
     pub id: String,
+    /// The record of the program that made it.
+    pub parent: Option<String>,
     /// When it began, in milliseconds since 1970.
     pub started_at: i64,
     /// Who called.

@@ -54,6 +54,7 @@ impl Audit {
         let started_at = self.clock.now_ms();
         let record = Record {
             id: id::new(started_at)?,
+            parent: start.parent,
             started_at,
             principal: start.principal,
             capability: start.capability,

@@ -43,7 +43,10 @@ type Entries = Vec<Map<String, Value>>;
 pub(super) fn merge(text: &str, module: &[u8]) -> Result<Manifest> {
     let derived = LISTS.each_ref().map(|list| list.derived(module));
     let mut value = manifest::parse_value(text)?;
-    let derived = derived.into_iter().collect::<Result<Vec<_>>>()?;
+    let mut derived = derived.into_iter().collect::<Result<Vec<_>>>()?;
+    if is_codemode(&value) {
+        derived[0] = vec![manifest::run_tool()];
+    }
     // Built without the SDK: the file says all.
     let is_listed = derived.iter().any(|entries| !entries.is_empty());
     if is_listed && let Some(members) = value.as_object_mut() {
@@ -52,6 +55,11 @@ pub(super) fn merge(text: &str, module: &[u8]) -> Result<Manifest> {
         }
     }
     manifest::from_value(value, text)
+}
+
+/// Whether a manifest is one of a capability without code.
+pub(super) fn is_codemode(manifest: &Value) -> bool {
+    manifest.get("runtime").and_then(Value::as_str) == Some("codemode")
 }
 
 impl List {

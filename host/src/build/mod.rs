@@ -22,6 +22,9 @@ pub use toolchain::{Choice, Toolchain};
 use crate::component::{self, Report};
 use crate::error::{Error, Result};
 
+/// A component with nothing in it, for capabilities without code: version 13 of the binary format, layer 1.
+const NO_CODE: &[u8] = b"\0asm\x0d\0\x01\0";
+
 /// How to build.
 pub struct Options<'a> {
     /// The toolchain to use; the first that works when nothing is forced.
@@ -51,9 +54,15 @@ pub fn run_unit_tests(folder: &Path, options: &Options<'_>) -> Result<()> {
     compile::run_unit_tests(folder)
 }
 
-/// Builds the cargo project in `folder`.
+/// Builds the cargo project in `folder`, or the capability without code that its `capability.json` describes.
 pub fn build_project(folder: &Path, options: &Options<'_>) -> Result<Built> {
     let manifest_text = project::read_manifest_text(&folder.join(MANIFEST_FILE))?;
+    if merge::is_codemode(&crate::manifest::parse_value(&manifest_text)?) {
+        (options.say)("there is no code to compile");
+        let (bytes, report) = assemble(NO_CODE, &manifest_text, options.keep_names)?;
+        let path = folder.join(format!("{}.wasm", report.manifest.slug));
+        return Ok(Built { bytes, report, path });
+    }
     let toolchain = toolchain::find(folder, options)?;
     (options.say)(&format!("building with {toolchain}"));
     let project = Project::find(folder, &toolchain)?;

@@ -8,23 +8,28 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::program::{ProgramRun, Within};
 use super::{CallRequest, Draft, Subject, Visit};
 use crate::answer::{self, Answer, documents};
 use crate::audit::CallStart;
 use crate::client::{Client, Confirmation};
 use crate::confirm::{Case, Word};
+use crate::engines::{self, Bindings};
 use crate::error::{Error, ErrorKind, Result};
-use crate::manifest::{Prompt, Template, Tool, visible};
+use crate::manifest::{Prompt, Runtime, Template, Tool, visible};
 use crate::namespaces::Access;
 use crate::policy::{self, Authority, Caller, Directory, Identity, Permitted};
 use crate::registry::{CapabilityName, Entry, Snapshot, ToolName};
-use crate::runtime::{self, Outcome, Said, completions, prompts, tools};
+use crate::runtime::{self, Lease, Outcome, Said, completions, prompts, tools};
 use crate::secrets::Redactor;
 use crate::telemetry::Labels;
 use crate::validate::{Mismatch, ToolSchemas};
 
 /// Characters of a name or an address that nobody declared, as it is recorded and repeated.
 const SHOWN: usize = 200;
+
+/// How the run of a program is named.
+const EXECUTE: &str = "execute";
 
 /// Bytes of a prompt's arguments, or of a draft: what a person types.
 const TYPED_BYTES: usize = 256 * 1024;
@@ -39,6 +44,7 @@ pub(super) struct Request {
     pub(super) client: Client,
     pub(super) locale: Option<String>,
     pub(super) run: Option<String>,
+    pub(super) within: Option<Within>,
 }
 
 /// What is asked.
@@ -51,6 +57,8 @@ pub(super) enum Operation {
     Prompt { name: String, arguments: BTreeMap<String, String> },
     /// Proposals.
     Complete(Draft),
+    /// A program's result.
+    Execute(ProgramRun),
 }
 
 /// What a request means in the manifest of an installed capability.
@@ -69,14 +77,16 @@ enum Target {
     Prompt(usize),
     /// The name or the form that the proposals are for.
     Draft(String),
+    /// The engine itself.
+    Program,
 }
 
 impl From<CallRequest> for Request {
     fn from(request: CallRequest) -> Self {
-        let CallRequest { caller, tool, arguments, dry_run, confirmation, client, locale, run } = request;
+        let CallRequest { caller, tool, arguments, dry_run, confirmation, client, locale, run, within } = request;
         let ToolName { capability, tool: name } = tool;
         let operation = Operation::Tool { name, arguments };
-        Self { caller, capability, operation, dry_run, confirmation, client, locale, run }
+        Self { caller, capability, operation, dry_run, confirmation, client, locale, run, within }
     }
 }
 
@@ -85,19 +95,24 @@ impl Request {
     pub(super) fn of_visit(visit: Visit, operation: Operation) -> Self {
         let Visit { caller, capability, client, locale } = visit;
         let confirmation = Confirmation::Missing;
-        Self { caller, capability, operation, dry_run: false, confirmation, client, locale, run: None }
+        Self { caller, capability, operation, dry_run: false, confirmation, client, locale, run: None, within: None }
     }
 
     /// What it means among what is installed.
     pub(super) fn find(&self, snapshot: &Snapshot) -> Result<Found> {
         let Some(entry) = snapshot.entries.get(&self.capability) else {
-            return Err(self.unknown().hint("remit list shows what is installed"));
+            let unknown = self.unknown();
+            return Err(match self.operation {
+                Operation::Execute(_) => unknown,
+                _ => unknown.hint("remit list shows what is installed"),
+            });
         };
         let found = match &self.operation {
             Operation::Tool { name, .. } => find_tool(entry, name),
             Operation::Read(uri) => find_document(entry, uri),
             Operation::Prompt { name, .. } => find_prompt(entry, name).map(Target::Prompt),
             Operation::Complete(draft) => find_subject(entry, &draft.subject),
+            Operation::Execute(_) => (entry.capability.manifest.runtime == Runtime::Engine).then_some(Target::Program),
         };
         match found.filter(|target| self.may_know(entry, target)) {
             Some(target) => Ok(Found { entry: entry.clone(), target, directory: snapshot.directory.clone() }),
@@ -113,7 +128,9 @@ impl Request {
             Target::Tool(position) => {
                 policy::is_published(&entry.capability.manifest.tools[*position], restrictions)
             }
-            Target::Document(_) | Target::Prompt(_) | Target::Draft(_) => policy::is_shown(restrictions),
+            Target::Document(_) | Target::Prompt(_) | Target::Draft(_) | Target::Program => {
+                policy::is_shown(restrictions)
+            }
         };
         self.run.is_some() || self.caller.authority == Authority::Operator || is_published
     }
@@ -137,6 +154,7 @@ impl Request {
             dry_run: self.dry_run,
             can_change: found.is_some_and(|found| self.access(found) == Access::Change),
             run: self.run.clone(),
+            parent: self.within.as_ref().map(|within| within.record.clone()),
             spends: match word {
                 Ok(Word::Given(spend)) => Some(*spend),
                 _ => None,
@@ -160,18 +178,35 @@ impl Request {
         })
     }
 
+    /// Whether a program that was stopped before goes on: its confirmation is one of it.
+    pub(super) fn may_go_on(&self) -> Result<()> {
+        match &self.operation {
+            Operation::Execute(run) => run.may_go_on(),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a program can call.
+    pub(super) fn bindings(&self, call_id: &str, lease: &Lease) -> Bindings {
+        match &self.operation {
+            Operation::Execute(run) => run.bindings(call_id, lease),
+            _ => Bindings::Nothing,
+        }
+    }
+
     /// How it is named in its record: a tool by its name, anything else by MCP's method and the name, address or
     /// form that the manifest declares. What fills a form in is an argument, and arguments are not recorded.
     pub(super) fn label(&self, found: Option<&Found>) -> String {
         let (method, asked) = match &self.operation {
             Operation::Tool { name, .. } => return name.clone(),
+            Operation::Execute(_) => return EXECUTE.to_owned(),
             Operation::Read(uri) => ("resources/read", uri),
             Operation::Prompt { name, .. } => ("prompts/get", name),
             Operation::Complete(draft) => ("completion/complete", draft.subject.name()),
         };
         let declared = found.and_then(|found| match &found.target {
             Target::Document(declared) | Target::Draft(declared) => Some(declared.clone()),
-            Target::Tool(_) | Target::Prompt(_) => None,
+            Target::Tool(_) | Target::Prompt(_) | Target::Program => None,
         });
         format!("{method} {}", declared.unwrap_or_else(|| visible(asked, SHOWN)))
     }
@@ -197,6 +232,9 @@ impl Request {
             (Operation::Complete(draft), Target::Draft(_)) => {
                 Ok(runtime::Operation::Complete(wire_draft(draft, found)?, context))
             }
+            (Operation::Execute(run), Target::Program) => {
+                Ok(runtime::Operation::Program(run.source()?, self.dry_run))
+            }
             _ => Err(Error::internal("a request means what it asks for")),
         }
     }
@@ -210,6 +248,7 @@ impl Request {
                     format!("no installed capability has the tool `{capability}.{name}`"),
                 );
             }
+            Operation::Execute(_) => return engines::missing(),
             Operation::Read(uri) => (ErrorKind::UnknownResource, format!("document at `{}`", visible(uri, SHOWN))),
             Operation::Prompt { name, .. } => {
                 (ErrorKind::UnknownPrompt, format!("prompt `{}`", visible(name, SHOWN)))
@@ -243,6 +282,7 @@ impl Found {
             Target::Document(_) => "resources/read",
             Target::Prompt(_) => "prompts/get",
             Target::Draft(_) => "completion/complete",
+            Target::Program => EXECUTE,
         };
         Labels::of(&self.entry.capability.name, tool)
     }

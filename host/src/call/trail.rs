@@ -86,6 +86,11 @@ impl Trail {
         self.builtin = Some(loops);
     }
 
+    /// What the guest logged, redacted.
+    pub(super) fn log(&self) -> &[String] {
+        &self.log
+    }
+
     pub(super) fn redactor(&self) -> &Redactor {
         self.services.as_ref().and_then(|services| services.http.redactor()).unwrap_or(&self.clean)
     }

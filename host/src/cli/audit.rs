@@ -12,6 +12,9 @@ use crate::audit::{Query, Record};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
 
+/// Calls of one program that are shown: more than one may make.
+const CALLS_OF_PROGRAM: usize = 1_000;
+
 /// List the records of calls, newest first, or show one in full
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -51,6 +54,7 @@ pub(super) fn run(args: AuditArgs, context: &Context) -> Result<()> {
     let limit = args.limit;
     let query = Query {
         id: args.id,
+        parent: None,
         capability: args.capability,
         tool: args.tool,
         outcome: args.outcome,
@@ -62,7 +66,13 @@ pub(super) fn run(args: AuditArgs, context: &Context) -> Result<()> {
     let app = context.open()?;
     let records = app.admin().records(&query)?;
     match &query.id {
-        Some(id) => one(records.first(), id, context),
+        Some(id) => {
+            // As many as a program may make, and more.
+            let of_program = Query { parent: Some(id.clone()), limit: CALLS_OF_PROGRAM, ..Query::default() };
+            let mut calls = app.admin().records(&of_program)?;
+            calls.reverse();
+            one(records.first(), &calls, id, context)
+        }
         None => list(&records, limit, context),
     }
 }
@@ -74,12 +84,12 @@ fn read_since(text: &str) -> Result<i64> {
     })
 }
 
-fn one(record: Option<&Record>, id: &str, context: &Context) -> Result<()> {
+fn one(record: Option<&Record>, calls: &[Record], id: &str, context: &Context) -> Result<()> {
     let output = context.output;
     let Some(record) = record else {
         return Err(Error::new(ErrorKind::Usage, format!("there is no record `{id}`")).hint("remit audit"));
     };
-    if output.is_json() { output.value(&record_value(record)) } else { output.text(&record_text(record)) }
+    if output.is_json() { output.value(&whole_value(record, calls)) } else { output.text(&record_text(record, calls)) }
 }
 
 fn list(records: &[Record], limit: usize, context: &Context) -> Result<()> {
@@ -113,7 +123,7 @@ fn list(records: &[Record], limit: usize, context: &Context) -> Result<()> {
     Ok(())
 }
 
-fn record_text(record: &Record) -> String {
+fn record_text(record: &Record, calls: &[Record]) -> String {
     let dry_run = if record.dry_run { " (dry run)" } else { "" };
     let mut text = format!("{}.{}{dry_run}: {}\n", record.capability, record.tool, record.outcome);
     let mut rows = vec![
@@ -121,10 +131,18 @@ fn record_text(record: &Record) -> String {
         vec!["time".to_owned(), figures::local_time(record.started_at)],
         vec!["by".to_owned(), record.principal.clone()],
     ];
+    rows.extend(record.parent.iter().map(|parent| vec!["program".to_owned(), parent.clone()]));
     rows.extend(record.digest.iter().map(|digest| vec!["digest".to_owned(), digest.clone()]));
     rows.extend(record.detail.iter().map(|detail| vec!["why".to_owned(), detail.clone()]));
     text.push_str(&super::describe::indented(&rows));
     let _ = write!(text, "\n{}", spent::usage_text(&record.usage));
+    if !calls.is_empty() {
+        let row = |call: &Record| {
+            vec![call.id.clone(), format!("{}.{}", call.capability, call.tool), call.outcome.clone()]
+        };
+        let rows: Vec<_> = calls.iter().map(row).collect();
+        let _ = write!(text, "\ncalls\n{}", super::describe::indented(&rows));
+    }
     if !record.requests.is_empty() {
         let _ = write!(text, "\nrequests\n{}", spent::requests_text(&record.requests));
     }
@@ -140,9 +158,17 @@ fn record_text(record: &Record) -> String {
     text
 }
 
+/// A record with those of the calls that it made.
+fn whole_value(record: &Record, calls: &[Record]) -> Value {
+    let mut value = record_value(record);
+    value["calls"] = calls.iter().map(record_value).collect();
+    value
+}
+
 fn record_value(record: &Record) -> Value {
     json!({
         "id": record.id,
+        "parent": record.parent,
         "startedAt": figures::utc_time(record.started_at),
         "principal": record.principal,
         "capability": record.capability,

@@ -65,7 +65,7 @@ pub(super) fn run(args: InstallArgs, context: &Context) -> Result<()> {
         return Err(Error::new(ErrorKind::Cancelled, format!("`{name}` was not installed")));
     };
     let version = offer.capability.manifest.version.clone();
-    if offer.capability.manifest.runtime == Runtime::Component {
+    if matches!(offer.capability.manifest.runtime, Runtime::Component | Runtime::Engine) {
         output.during("compiling", || on_threads(app.prepare(&offer.bytes)))?;
     }
     admin.install(offer, &grants)?;

@@ -20,6 +20,12 @@ pub const PROMPTS: &str = "remit:capability/prompts@0.1.0";
 /// The interface that a capability exports which proposes values.
 pub const COMPLETIONS: &str = "remit:capability/completions@0.1.0";
 
+/// The interface that an engine exports, in the place of tools.
+pub const PROGRAM: &str = "remit:capability/program@0.1.0";
+
+/// The interface that an engine imports, and nothing else may.
+pub const BINDINGS: &str = "remit:capability/bindings@0.1.0";
+
 /// How many refused imports a message lists. A component for another host may have dozens.
 const MAX_LISTED: usize = 8;
 

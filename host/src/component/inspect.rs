@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::imports::{COMPLETIONS, PROMPTS, RESOURCES, TOOLS, check_imports};
-use super::scan::{Scan, scan};
+use super::imports::{BINDINGS, COMPLETIONS, PROGRAM, PROMPTS, RESOURCES, TOOLS, check_imports};
+use super::scan::{Import, Scan, scan};
 use super::section::read_manifest;
 use crate::error::{Error, ErrorKind, Result};
-use crate::manifest::{self, Manifest, NamespaceName};
+use crate::manifest::{self, Manifest, NamespaceName, Runtime};
 use crate::registry::Digest;
 
 /// What a component says, once everything that can be checked without running it holds.
@@ -34,11 +34,17 @@ pub struct Report {
 /// Checks `bytes` and says what they are.
 pub fn inspect(bytes: &[u8]) -> Result<Report> {
     let scan = scan(bytes)?;
-    require_tools(&scan)?;
-    let manifest = read_manifest(bytes)?;
+    let manifest = read_manifest(bytes);
+    let has_code = !manifest.as_ref().is_ok_and(|manifest| manifest.runtime == Runtime::Codemode);
+    if has_code {
+        require_something(&scan)?;
+    }
+    let manifest = manifest?;
     manifest::verify(&manifest)?;
     require_declared(&scan, &manifest)?;
-    let namespaces = check_imports(&scan.imports, &manifest.uses)?;
+    let is_bound = |import: &&Import| manifest.runtime == Runtime::Engine && import.name == BINDINGS;
+    let imports: Vec<Import> = scan.imports.iter().filter(|import| !is_bound(import)).cloned().collect();
+    let namespaces = check_imports(&imports, &manifest.uses)?;
     let warnings = warnings(&scan, &manifest, &namespaces);
     Ok(Report {
         digest: scan.digest,
@@ -52,8 +58,8 @@ pub fn inspect(bytes: &[u8]) -> Result<Report> {
     })
 }
 
-fn require_tools(scan: &Scan) -> Result<()> {
-    if scan.exports_tools {
+fn require_something(scan: &Scan) -> Result<()> {
+    if scan.exports_tools || scan.exports_program {
         return Ok(());
     }
     let message = format!("the component does not export `{TOOLS}`, so it has nothing to call");
@@ -64,7 +70,11 @@ fn require_tools(scan: &Scan) -> Result<()> {
 /// What a manifest declares must be there to be asked for. Exporting more does no harm: the host never calls it.
 fn require_declared(scan: &Scan, manifest: &Manifest) -> Result<()> {
     let has_documents = !manifest.resources.is_empty() || !manifest.resource_templates.is_empty();
-    let (what, export) = if has_documents && !scan.exports_resources {
+    let (what, export) = if manifest.runtime == Runtime::Engine && !scan.exports_program {
+        ("an engine", PROGRAM)
+    } else if !matches!(manifest.runtime, Runtime::Engine | Runtime::Codemode) && !scan.exports_tools {
+        ("tools", TOOLS)
+    } else if has_documents && !scan.exports_resources {
         ("documents", RESOURCES)
     } else if !manifest.prompts.is_empty() && !scan.exports_prompts {
         ("prompts", PROMPTS)
@@ -82,12 +92,13 @@ fn warnings(scan: &Scan, manifest: &Manifest, imported: &BTreeSet<NamespaceName>
     let unused = manifest
         .uses
         .iter()
+        .filter(|_| manifest.runtime != Runtime::Codemode)
         .filter(|namespace| !namespace.is_always_there() && !imported.contains(namespace))
         .map(|namespace| format!("`uses` names `{}`, and the component does not import it", namespace.as_str()));
     let unknown = scan
         .exports
         .iter()
-        .filter(|export| ![TOOLS, RESOURCES, PROMPTS, COMPLETIONS].contains(&export.as_str()))
+        .filter(|export| ![TOOLS, PROGRAM, RESOURCES, PROMPTS, COMPLETIONS].contains(&export.as_str()))
         .map(|export| format!("it exports `{export}`, which this version of remit does not call"));
     unused.chain(unknown).collect()
 }

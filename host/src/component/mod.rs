@@ -17,7 +17,7 @@ mod strip;
 
 pub use encode::encode;
 pub use file::read;
-pub use imports::{COMPLETIONS, PROMPTS, RESOURCES, TOOLS, check_imports};
+pub use imports::{BINDINGS, COMPLETIONS, PROGRAM, PROMPTS, RESOURCES, TOOLS, check_imports};
 pub use inspect::{Report, inspect};
 pub use kind::is_component;
 pub use limits::{FEATURES, MAX_COMPONENT_BYTES};

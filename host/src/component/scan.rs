@@ -14,7 +14,7 @@ use wasmparser::{
 };
 
 use super::file::check_size;
-use super::imports::{PROMPTS, RESOURCES, TOOLS};
+use super::imports::{PROGRAM, PROMPTS, RESOURCES, TOOLS};
 use super::kind::require_component;
 use super::limits::{
     FEATURES, MAX_BLOCK_DEPTH, MAX_CORE_MODULES, MAX_CUSTOM_BYTES, MAX_CUSTOM_SECTIONS, MAX_FUNCTION_BYTES,
@@ -41,6 +41,8 @@ pub struct Scan {
     pub exports: Vec<String>,
     /// Whether it exports the `tools` interface with its function.
     pub exports_tools: bool,
+    /// Whether it exports the `program` interface with its function.
+    pub exports_program: bool,
     /// Whether it exports the `resources` interface with its function.
     pub exports_resources: bool,
     /// Whether it exports the `prompts` interface with its function.
@@ -87,6 +89,7 @@ pub fn scan(bytes: &[u8]) -> Result<Scan> {
         size: bytes.len() as u64,
         imports: scanner.imports.into_iter().map(|name| import(name, &types)).collect(),
         exports_tools: exports(TOOLS, "call", &types),
+        exports_program: exports(PROGRAM, "run", &types),
         exports_resources: exports(RESOURCES, "read", &types),
         exports_prompts: exports(PROMPTS, "get", &types),
         exports: scanner.exports,

@@ -49,7 +49,7 @@ impl Invalid {
 }
 
 /// When a token that is made now ends, in milliseconds since 1970.
-pub(super) fn end_of(now_ms: i64) -> i64 {
+pub(crate) fn end_of(now_ms: i64) -> i64 {
     now_ms.saturating_add(LIFE_MS)
 }
 

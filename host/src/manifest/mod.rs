@@ -4,6 +4,7 @@
 //! cannot say. Reading and writing the manifest inside a component is `component/section.rs`; what an
 //! installer makes of it is `policy/`.
 
+mod codemode;
 mod hidden;
 mod parse;
 mod rules;
@@ -11,6 +12,7 @@ mod schema;
 mod template;
 mod types;
 
+pub use codemode::{PROGRAM, is_run_tool, run_tool};
 pub use hidden::is_hidden;
 pub use parse::{from_value, parse, parse_value};
 pub(crate) use rules::MAX_NAME;

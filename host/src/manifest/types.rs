@@ -88,6 +88,8 @@ pub enum Runtime {
     Mcp,
     /// Code of the host itself.
     Builtin,
+    /// The interpreter of programs, `remit/codemode`. It has no tools, and reaches what the host binds.
+    Engine,
 }
 
 /// The name of a host service.

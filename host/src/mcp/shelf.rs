@@ -12,7 +12,6 @@ use rmcp::model::{Prompt, PromptArgument, Resource, ResourceTemplate};
 use super::Surface;
 use super::names::Slugs;
 use super::text::{clean_line, clean_text};
-use super::tools::is_ready;
 use crate::call::Host;
 use crate::error::Result;
 use crate::manifest;
@@ -99,7 +98,7 @@ impl Shelf {
         let mut prompts = BTreeMap::new();
         for entry in snapshot.entries.values() {
             let name = &entry.capability.name;
-            if !surface.shows(name) || !is_ready(entry) || !is_shown(&entry.restrictions) {
+            if !surface.shows(name) || !entry.is_ready() || !is_shown(&entry.restrictions) {
                 continue;
             }
             for resource in

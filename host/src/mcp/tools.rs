@@ -17,8 +17,8 @@ use super::text::{clean_line, clean_text};
 use super::{Surface, arguments};
 use crate::call::Host;
 use crate::error::Result;
-use crate::manifest::{self, NamespaceName, Runtime};
-use crate::policy::{Caller, Directory, Identity, is_granted, is_published, is_shown, needs_word};
+use crate::manifest::{self, NamespaceName};
+use crate::policy::{Caller, Directory, Identity, is_published, is_shown, needs_word};
 use crate::registry::{Entry, Snapshot, ToolName};
 
 /// Characters of a description. Clients cut at 4,096; ours says that it was cut.
@@ -84,7 +84,7 @@ impl ToolList {
         let mut tools: BTreeMap<String, Option<Listed>> = BTreeMap::new();
         let mut shown = Vec::new();
         let here = snapshot.entries.values().filter(|entry| surface.shows(&entry.capability.name));
-        for entry in here.filter(|entry| is_ready(entry)) {
+        for entry in here.filter(|entry| entry.is_ready()) {
             let manifest = &entry.capability.manifest;
             let offered = |(_, tool): &(usize, &manifest::Tool)| {
                 is_published(tool, &entry.restrictions) && !entry.withdrawn.tool(&tool.name)
@@ -177,13 +177,6 @@ impl Listed {
         };
         self.wire == other.wire && asks(self) == asks(other) && self.entry.restrictions == other.entry.restrictions
     }
-}
-
-/// Whether every namespace that the capability imports is granted: without one it cannot be instantiated.
-pub(super) fn is_ready(entry: &Entry) -> bool {
-    let manifest = &entry.capability.manifest;
-    matches!(manifest.runtime, Runtime::Component | Runtime::Builtin | Runtime::Mcp)
-        && manifest.uses.iter().all(|&namespace| is_granted(namespace, &entry.grants))
 }
 
 fn wire_tool(wire_name: &str, tool: &manifest::Tool, name: &ToolName, uses_http: bool) -> Tool {

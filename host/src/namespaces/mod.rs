@@ -21,7 +21,8 @@ use self::listing::Listing;
 use self::log::Log;
 use self::loops::Loops;
 use self::progress::Progress;
-use crate::manifest::NamespaceName;
+use crate::engines::{self, Bindings};
+use crate::manifest::{NamespaceName, Runtime};
 use crate::policy::Granted;
 use crate::runtime::State;
 
@@ -40,6 +41,8 @@ pub enum Access {
 pub struct Services {
     /// Questions to the other end.
     pub ask: Ask,
+    /// What a program can call.
+    pub(crate) bindings: Bindings,
     /// Documents.
     pub entities: Entities,
     /// Requests.
@@ -93,13 +96,16 @@ pub fn of_interface(interface: &str) -> Option<NamespaceName> {
     NAMESPACES.iter().find(|namespace| namespace.interface == interface).map(|namespace| namespace.name)
 }
 
-/// A linker that holds what is granted and nothing else.
+/// A linker that holds what is granted and nothing else; for an engine, what a program can call.
 pub fn linker(engine: &wasmtime::Engine, granted: &Granted) -> wasmtime::Result<Linker<State>> {
     let mut linker = Linker::new(engine);
     for namespace in NAMESPACES {
         if granted.namespaces().contains(&namespace.name) {
             (namespace.link)(&mut linker)?;
         }
+    }
+    if granted.capability().manifest.runtime == Runtime::Engine {
+        engines::link(&mut linker)?;
     }
     Ok(linker)
 }

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Capability, CapabilityName, Digest, Withdrawn};
 use crate::error::Result;
-use crate::manifest::Manifest;
-use crate::policy::{Approval, Directory, Grant, Restriction};
+use crate::manifest::{Manifest, Runtime};
+use crate::policy::{self, Approval, Directory, Grant, Restriction};
 use crate::store::{Install, Store};
 use crate::tokens::{StoredToken, TokenHash};
 use crate::validate::ToolSchemas;
@@ -49,6 +49,17 @@ pub struct Entry {
     pub withdrawn: Withdrawn,
     /// Compiled schemas, in the order of the manifest's tools. Shared by snapshots of one digest.
     pub schemas: Arc<Vec<ToolSchemas>>,
+}
+
+impl Entry {
+    /// Whether it has something to call now: every namespace that it imports is granted, without one it cannot be
+    /// instantiated. An engine is called by nobody.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        let manifest = &self.capability.manifest;
+        manifest.runtime != Runtime::Engine
+            && manifest.uses.iter().all(|&namespace| policy::is_granted(namespace, &self.grants))
+    }
 }
 
 impl Catalog {

@@ -2,17 +2,21 @@
 //!
 //! A call needs a place among all calls and one among those of its capability, so that one capability cannot
 //! take every place. Waiting counts against the call's own time.
+//!
+//! A program that waits for its calls needs places for them, so it has none of theirs: programs have places of their
+//! own, as many as a capability has.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
 use super::budget::{Lease, Stop};
 use crate::config::RuntimeConfig;
 use crate::error::{Error, ErrorKind, Result};
-use crate::registry::CapabilityName;
+use crate::manifest::Runtime;
+use crate::registry::{Capability, CapabilityName};
 
 /// The places of this process.
 pub struct Admission {
@@ -26,7 +30,7 @@ pub struct Admission {
 /// A place; it is free again when this is dropped.
 pub struct Permit {
     _capability: OwnedSemaphorePermit,
-    _place: OwnedSemaphorePermit,
+    _place: Option<OwnedSemaphorePermit>,
 }
 
 impl Admission {
@@ -49,11 +53,12 @@ impl Admission {
     }
 
     /// Gets a place, or waits for one while the lease lasts.
-    pub async fn enter(&self, name: &CapabilityName, lease: &Lease) -> Result<Permit> {
-        let capability = self.of_capability(name);
+    pub async fn enter(&self, of: &Capability, lease: &Lease) -> Result<Permit> {
+        let capability = self.of_capability(&of.name);
+        let is_program = of.manifest.runtime == Runtime::Engine;
         // The common case takes both without a turn through the scheduler.
         if let Ok(own) = capability.clone().try_acquire_owned()
-            && let Ok(place) = self.places.clone().try_acquire_owned()
+            && let Ok(place) = self.try_place(is_program)
         {
             return Ok(Permit { _capability: own, _place: place });
         }
@@ -61,14 +66,18 @@ impl Admission {
         let both = async {
             // One's own place first: a capability that is over its share must not hold the others' places.
             let own = capability.acquire_owned().await;
-            let place = self.places.clone().acquire_owned().await;
-            own.and_then(|own| place.map(|place| Permit { _capability: own, _place: place }))
+            let place = if is_program { None } else { Some(self.places.clone().acquire_owned().await) };
+            own.and_then(|own| place.transpose().map(|place| Permit { _capability: own, _place: place }))
         };
         tokio::select! {
             permit = both => permit.map_err(|_| Error::internal("the places are never closed")),
             () = lease.cancel.cancelled() => Err(stopped(Stop::Cancelled)),
             () = tokio::time::sleep_until(lease.deadline.into()) => Err(stopped(Stop::Time)),
         }
+    }
+
+    fn try_place(&self, is_program: bool) -> std::result::Result<Option<OwnedSemaphorePermit>, TryAcquireError> {
+        if is_program { Ok(None) } else { self.places.clone().try_acquire_owned().map(Some) }
     }
 
     fn of_capability(&self, name: &CapabilityName) -> Arc<Semaphore> {

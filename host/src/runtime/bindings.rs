@@ -9,5 +9,16 @@ wasmtime::component::bindgen!({
     additional_derives: [PartialEq],
 });
 
+/// The contract of an engine.
+mod engine {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "engine",
+        additional_derives: [Clone, PartialEq],
+    });
+}
+
+pub use engine::exports::remit::capability::program;
+pub use engine::remit::capability::bindings;
 pub use exports::remit::capability::{completions, prompts, resources, tools};
 pub use remit::capability::{ask, entities, http, listing, log, loops, progress};

@@ -42,6 +42,12 @@ pub enum Stop {
     /// It asks a question that has no answer yet. No fault of the guest's: it runs again, with the answer.
     #[error("asks a question first")]
     Asks,
+    /// A call that it makes needs the word of a person. It runs again, with the word.
+    #[error("needs the word of a person first")]
+    Unconfirmed,
+    /// Run again, it made other calls than it made before.
+    #[error("went another way than before it was confirmed; start it anew")]
+    Strayed,
 }
 
 impl Stop {
@@ -55,6 +61,8 @@ impl Stop {
             Self::Fuel => ErrorKind::Fuel,
             Self::Egress => ErrorKind::Egress,
             Self::Asks => ErrorKind::InputRequired,
+            Self::Unconfirmed => ErrorKind::ConfirmationRequired,
+            Self::Strayed => ErrorKind::ConfirmationInvalid,
         }
     }
 }
@@ -85,6 +93,8 @@ impl Lease {
 #[derive(Debug, Default)]
 pub struct Meter {
     host_calls: u64,
+    /// Outbound requests of calls that were made for it.
+    requests: u32,
 }
 
 impl Meter {
@@ -116,6 +126,18 @@ pub fn charge_many(store: &mut StoreContextMut<'_, State>, calls: u64, bytes: u6
         return Err(Stop::Fuel.into());
     }
     Ok(())
+}
+
+/// Charges what was spent elsewhere for this call: work, and outbound requests.
+pub fn spend(store: &mut StoreContextMut<'_, State>, fuel: u64, requests: u32) -> wasmtime::Result<()> {
+    let State { meter, granted, .. } = store.data_mut();
+    meter.requests = meter.requests.saturating_add(requests);
+    if meter.requests > granted.budget().http_requests {
+        return Err(Stop::Egress.into());
+    }
+    let left = store.get_fuel()?;
+    store.set_fuel(left.saturating_sub(fuel))?;
+    if fuel > left { Err(Stop::Fuel.into()) } else { Ok(()) }
 }
 
 /// Sums memory over all memories and tables of a store.

@@ -38,6 +38,8 @@ pub struct Runtime {
 pub struct GuestCall {
     /// What policy decided.
     pub granted: Granted,
+    /// Whose code runs, where it is not the capability's own: the engine's.
+    pub engine: Option<Granted>,
     /// What it is called for.
     pub operation: Operation,
     /// Until when, and for whom.
@@ -111,7 +113,7 @@ impl Runtime {
 
     async fn run_between(&self, call: GuestCall, moments: &mut Moments) -> Finished {
         let _stop_when_dropped = call.lease.cancel.clone().drop_guard();
-        let permit = match self.admission.enter(&call.granted.capability().name, &call.lease).await {
+        let permit = match self.admission.enter(call.granted.capability(), &call.lease).await {
             Ok(permit) => permit,
             Err(error) => return Finished::never_ran(error),
         };
@@ -145,7 +147,7 @@ impl Runtime {
     async fn load(&self, call: &GuestCall) -> Result<Arc<Linked>> {
         tokio::select! {
             biased;
-            linked = self.loader.load(&call.granted) => linked,
+            linked = self.loader.load(call.engine.as_ref().unwrap_or(&call.granted)) => linked,
             () = call.lease.cancel.cancelled() => Err(stopped(Stop::Cancelled)),
             () = tokio::time::sleep_until(call.lease.deadline.into()) => Err(stopped(Stop::Time)),
         }

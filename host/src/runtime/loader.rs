@@ -9,7 +9,7 @@ use tokio::sync::OnceCell;
 use tokio::task::block_in_place;
 use wasmtime::component::{Component, InstancePre};
 
-use super::bindings::{completions, prompts, resources, tools};
+use super::bindings::{completions, program, prompts, resources, tools};
 use super::cache::Sealed;
 use super::{CompiledCache, Compiler, Engine, State};
 use crate::clock::monotonic;
@@ -37,7 +37,8 @@ pub struct Loader {
 /// Code with its imports linked, for one set of namespaces.
 pub(super) struct Linked {
     pub(super) instance: InstancePre<State>,
-    pub(super) tools: tools::GuestIndices,
+    pub(super) tools: Option<tools::GuestIndices>,
+    pub(super) program: Option<program::GuestIndices>,
     pub(super) resources: Option<resources::GuestIndices>,
     pub(super) prompts: Option<prompts::GuestIndices>,
     pub(super) completions: Option<completions::GuestIndices>,
@@ -103,12 +104,9 @@ impl Loader {
         let bytes = (bytes.end as usize).saturating_sub(bytes.start as usize);
         let pre =
             linker.instantiate_pre(&component).map_err(|error| self.unlinked(&component, granted, &error))?;
-        let tools = tools::GuestIndices::new(&pre).map_err(|error| {
-            Error::new(ErrorKind::ComponentInvalid, "the component does not export the `tools` interface")
-                .detail(error)
-        })?;
         let linked = Linked {
-            tools,
+            tools: tools::GuestIndices::new(&pre).ok(),
+            program: program::GuestIndices::new(&pre).ok(),
             resources: resources::GuestIndices::new(&pre).ok(),
             prompts: prompts::GuestIndices::new(&pre).ok(),
             completions: completions::GuestIndices::new(&pre).ok(),

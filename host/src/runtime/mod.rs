@@ -18,8 +18,11 @@ mod threads;
 mod ticker;
 
 pub use admission::Admission;
-pub use bindings::{ask, completions, entities, http, listing, log, loops, progress, prompts, resources, tools};
-pub use budget::{Lease, Stop, charge, charge_many};
+pub use bindings::{
+    ask, bindings as bound, completions, entities, http, listing, log, loops, program, progress, prompts, resources,
+    tools,
+};
+pub use budget::{Lease, Stop, charge, charge_many, spend};
 pub use cache::CompiledCache;
 pub use compile::{Compiler, WORKER_COMMAND, compile_worker};
 pub use engine::Engine;

@@ -1,10 +1,10 @@
-//! The four things that a guest can be called for, one for each export, and what it says to each.
+//! The five things that a guest can be called for, one for each export, and what it says to each.
 
 use wasmtime::Store;
 use wasmtime::component::Instance;
 
 use super::State;
-use super::bindings::{completions, prompts, resources, tools};
+use super::bindings::{completions, program, prompts, resources, tools};
 use super::loader::Linked;
 
 /// What a guest is called for.
@@ -17,6 +17,8 @@ pub enum Operation {
     Prompt(String, Vec<prompts::Argument>, tools::Context),
     /// Proposals for what a person is typing.
     Complete(completions::Draft, tools::Context),
+    /// A program of an agent, and whether nothing may change.
+    Program(program::Source, bool),
 }
 
 /// What a guest said. Untrusted, as all that it returns.
@@ -30,6 +32,8 @@ pub enum Said {
     Prompt(prompts::Prompt),
     /// Proposals; `None` from a guest that does not export `completions`.
     Proposals(Option<completions::Proposals>),
+    /// A program's result as JSON text, or why it has none.
+    Result(Result<String, program::Failure>),
 }
 
 /// What a guest said, or why it says nothing.
@@ -48,6 +52,7 @@ impl Operation {
         match self {
             Self::Tool(call) => call.context.dry_run,
             Self::Read(_, context) | Self::Prompt(_, _, context) | Self::Complete(_, context) => context.dry_run,
+            Self::Program(_, is_dry_run) => *is_dry_run,
         }
     }
 
@@ -60,7 +65,8 @@ impl Operation {
     ) -> wasmtime::Result<Outcome> {
         match self {
             Self::Tool(call) => {
-                let said = linked.tools.load(&mut *store, instance)?.call_call(store, call)?;
+                let export = linked.tools.as_ref().ok_or(Missing("tools"))?;
+                let said = export.load(&mut *store, instance)?.call_call(store, call)?;
                 Ok(said.map(Said::Reply))
             }
             Self::Read(uri, context) => {
@@ -77,6 +83,10 @@ impl Operation {
                 let Some(export) = &linked.completions else { return Ok(Ok(Said::Proposals(None))) };
                 let said = export.load(&mut *store, instance)?.call_complete(store, draft, context)?;
                 Ok(said.map(|proposals| Said::Proposals(Some(proposals))))
+            }
+            Self::Program(source, _) => {
+                let export = linked.program.as_ref().ok_or(Missing("program"))?;
+                Ok(Ok(Said::Result(export.load(&mut *store, instance)?.call_run(store, source)?)))
             }
         }
     }

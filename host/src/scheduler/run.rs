@@ -269,6 +269,7 @@ pub(crate) fn record_of(of: &Loop, kind: ErrorKind, detail: &str, now_ms: i64) -
     };
     Ok(Record {
         id: id::new(now_ms)?,
+        parent: None,
         started_at: now_ms,
         principal: of.principal(),
         capability,

@@ -66,15 +66,16 @@ impl Store {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT id, started_at, principal, capability, tool, digest, dry_run, outcome, detail,
-                 fuel, memory_peak, time_us, host_calls, requests, bytes_out, bytes_in, log FROM calls
+                 fuel, memory_peak, time_us, host_calls, requests, bytes_out, bytes_in, log, parent FROM calls
                  WHERE (?1 IS NULL OR id = ?1) AND (?2 IS NULL OR capability = ?2)
                  AND (?3 IS NULL OR tool = ?3) AND (?4 IS NULL OR outcome = ?4)
                  AND id >= coalesce(?5, '')
                  AND (?7 IS NULL OR EXISTS (SELECT 1 FROM requests WHERE call = calls.id AND outcome = ?7))
+                 AND (?8 IS NULL OR parent = ?8)
                  ORDER BY id DESC LIMIT ?6",
             )?;
-            let Query { id, capability, tool, outcome, request_outcome, .. } = query;
-            let mut rows = statement.query((id, capability, tool, outcome, since, limit, request_outcome))?;
+            let Query { id, parent, capability, tool, outcome, request_outcome, .. } = query;
+            let mut rows = statement.query((id, capability, tool, outcome, since, limit, request_outcome, parent))?;
             let mut records = Vec::new();
             while let Some(row) = rows.next()? {
                 let mut record = read_record(row)?;
@@ -121,8 +122,8 @@ pub(super) fn put(connection: &Connection, record: &Record, process: Option<&str
     connection
         .prepare_cached(
             "INSERT INTO calls (id, process, started_at, principal, capability, tool, digest, dry_run,
-             outcome, detail, fuel, memory_peak, time_us, host_calls, requests, bytes_out, bytes_in, log)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+             outcome, detail, fuel, memory_peak, time_us, host_calls, requests, bytes_out, bytes_in, log, parent)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
              ON CONFLICT (id) DO UPDATE SET process = ?2, digest = ?7, outcome = ?9, detail = ?10, fuel = ?11,
              memory_peak = ?12, time_us = ?13, host_calls = ?14, requests = ?15, bytes_out = ?16,
              bytes_in = ?17, log = ?18",
@@ -146,6 +147,7 @@ pub(super) fn put(connection: &Connection, record: &Record, process: Option<&str
             count(usage.bytes_out),
             count(usage.bytes_in),
             json(&record.log)?,
+            record.parent,
         ])?;
     Ok(())
 }
@@ -200,6 +202,7 @@ fn read_record(row: &Row<'_>) -> Result<Record> {
         requests: Vec::new(),
         changes: Vec::new(),
         log: list(row, 16)?,
+        parent: row.get(17)?,
     })
 }
 

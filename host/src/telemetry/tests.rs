@@ -25,6 +25,7 @@ fn record(outcome: &str) -> Record {
     };
     Record {
         id: "01m8pvv1jz6rs7kkyscbya52ay".to_owned(),
+        parent: None,
         started_at: 1_700_000_000_000,
         principal: "secret".to_owned(),
         capability: "acme/secret".to_owned(),

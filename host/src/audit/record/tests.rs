@@ -37,6 +37,7 @@ fn start(tool: &str, can_change: bool) -> CallStart {
         dry_run: false,
         can_change,
         run: None,
+        parent: None,
         spends: None,
     }
 }

@@ -7,6 +7,7 @@
 mod access;
 mod addresses;
 mod documents;
+mod engine;
 mod loops;
 mod names;
 mod offered;
@@ -51,6 +52,7 @@ pub fn check(manifest: &Manifest) -> Vec<Problem> {
     let mut problems = Problems::default();
     identity(manifest, &mut problems);
     offered::check(manifest, &mut problems);
+    engine::check(manifest, &mut problems);
     access::check(manifest, &mut problems);
     tools::check(manifest, &mut problems);
     documents::check(manifest, &mut problems);

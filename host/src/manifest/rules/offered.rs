@@ -8,7 +8,7 @@ use super::Problems;
 const NAMESPACES: &[NamespaceName] = &[NamespaceName::Sandbox];
 
 const RUNTIMES: &[Runtime] =
-    &[Runtime::Codemode, Runtime::RenderTemplate, Runtime::Openapi, Runtime::Mcp, Runtime::Builtin];
+    &[Runtime::RenderTemplate, Runtime::Openapi, Runtime::Mcp, Runtime::Builtin];
 
 pub(super) fn check(manifest: &Manifest, problems: &mut Problems) {
     if RUNTIMES.contains(&manifest.runtime) {

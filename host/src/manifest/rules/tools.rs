@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::{Manifest, Tool};
+use super::super::{Manifest, Runtime, Tool};
 use super::names::MAX_NAME;
 use super::offered::word;
 use super::text::{line, paragraphs};
@@ -13,6 +13,9 @@ use super::{MAX_DESCRIPTION, MAX_TITLE, Problems, names, schemas, words};
 const MAX_TOOLS: usize = 128;
 
 pub(super) fn check(manifest: &Manifest, problems: &mut Problems) {
+    if manifest.runtime == Runtime::Engine {
+        return;
+    }
     if manifest.tools.is_empty() {
         problems.add("tools", "offer at least one tool");
     }

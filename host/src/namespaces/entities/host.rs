@@ -24,7 +24,7 @@ pub(in crate::namespaces) fn link(linker: &mut Linker<State>) -> wasmtime::Resul
     interface.func_wrap("transact", transact)
 }
 
-fn get(mut store: Context<'_>, (entity, key): (String, String)) -> Answer<Option<entities::Document>> {
+pub(crate) fn get(mut store: Context<'_>, (entity, key): (String, String)) -> Answer<Option<entities::Document>> {
     charge(&mut store, entity.len() + key.len())?;
     let State { services: Services { entities, .. }, granted, .. } = store.data();
     let found = entities.get(granted, &entity, &key);
@@ -33,7 +33,7 @@ fn get(mut store: Context<'_>, (entity, key): (String, String)) -> Answer<Option
     answer(found.map(|document| document.map(wire::document)))
 }
 
-fn list(
+pub(crate) fn list(
     mut store: Context<'_>,
     (entity, prefix, cursor, limit): (String, String, Option<String>, u32),
 ) -> Answer<entities::Page> {
@@ -45,7 +45,7 @@ fn list(
     answer(page.map(wire::page))
 }
 
-fn put(
+pub(crate) fn put(
     mut store: Context<'_>,
     (entity, key, value, expected): (String, String, String, entities::Expected),
 ) -> Answer<u64> {
@@ -55,14 +55,14 @@ fn put(
     answer(made.map(|made| made.first().copied().map_or(0, wire::version)))
 }
 
-fn delete(mut store: Context<'_>, (entity, key, expected): (String, String, entities::Expected)) -> Answer<bool> {
+pub(crate) fn delete(mut store: Context<'_>, (entity, key, expected): (String, String, entities::Expected)) -> Answer<bool> {
     charge(&mut store, entity.len() + key.len())?;
     let change = Change { entity, key, expected: wire::expected(expected), action: Action::Delete };
     let made = make(&mut store, vec![change])?;
     answer(made.map(|made| matches!(made.first(), Some(Made::Removed(_)))))
 }
 
-fn transact(mut store: Context<'_>, (changes,): (Vec<entities::Change>,)) -> Answer<Vec<u64>> {
+pub(crate) fn transact(mut store: Context<'_>, (changes,): (Vec<entities::Change>,)) -> Answer<Vec<u64>> {
     // Each change counts as a call: what a call can write, and what its record can hold, is bounded with that.
     let bytes: usize = changes.iter().map(wire::size).sum();
     charge_many(&mut store, changes.len().max(1) as u64, bytes as u64)?;

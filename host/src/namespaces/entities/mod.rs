@@ -5,7 +5,7 @@
 
 mod cursor;
 pub(crate) mod document;
-mod host;
+pub(crate) mod host;
 mod overlay;
 pub(crate) mod rules;
 mod wire;

@@ -4,9 +4,10 @@ use wasmtime::StoreContextMut;
 use wasmtime::component::Linker;
 
 use super::{Running, wire};
-use crate::egress::{Refusal, Sender};
+use crate::egress::{Answer, Refusal, Sender};
 use crate::namespaces::Services;
 use crate::runtime::{State, Stop, charge, http};
+use crate::secrets::Redacted;
 
 /// The interface of the contract.
 pub(in crate::namespaces) const INTERFACE: &str = "remit:capability/http@0.1.0";
@@ -22,9 +23,17 @@ pub(in crate::namespaces) fn link(linker: &mut Linker<State>) -> wasmtime::Resul
 }
 
 fn send(
-    mut store: StoreContextMut<'_, State>,
+    store: StoreContextMut<'_, State>,
     request: http::Request,
 ) -> wasmtime::Result<Result<http::Response, http::Error>> {
+    Ok(exchange(store, request)?.map(wire::response).map_err(|refusal| wire::error(&refusal)))
+}
+
+/// Sends a request of a guest, or of a program that runs in the place of one.
+pub(crate) fn exchange(
+    mut store: StoreContextMut<'_, State>,
+    request: http::Request,
+) -> wasmtime::Result<Result<Redacted<Answer>, Refusal>> {
     charge(&mut store, wire::size(&request))?;
     let State { granted, lease, dry_run, services: Services { http, .. }, .. } = store.data_mut();
     let running = Running { granted, standings: &http.standings };
@@ -37,8 +46,7 @@ fn send(
     });
     match sent {
         None => Err(Stop::Cancelled.into()),
-        Some(Ok(answer)) => Ok(Ok(wire::response(answer))),
         Some(Err(Refusal::Budget(_))) => Err(Stop::Egress.into()),
-        Some(Err(refusal)) => Ok(Err(wire::error(&refusal))),
+        Some(sent) => Ok(sent),
     }
 }

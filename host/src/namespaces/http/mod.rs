@@ -15,6 +15,7 @@ use crate::registry::Capability;
 use crate::secrets::{CallSecrets, Redactor, Vault};
 use crate::standing::Standings;
 
+pub(crate) use host::exchange;
 pub(super) use host::{INTERFACE, link};
 
 /// What one call holds of it.

@@ -29,21 +29,21 @@ pub(in crate::namespaces) fn link(linker: &mut Linker<State>) -> wasmtime::Resul
     interface.func_wrap("diff-since-last-run", diff_since_last_run)
 }
 
-fn create(mut store: Context<'_>, (definition,): (loops::Definition,)) -> Answer<loops::LoopInfo> {
+pub(crate) fn create(mut store: Context<'_>, (definition,): (loops::Definition,)) -> Answer<loops::LoopInfo> {
     charge_many(&mut store, CHANGE, wire::size(&definition))?;
     let State { services: Services { loops, .. }, granted, .. } = store.data_mut();
     let definition = wire::read_definition(&granted.capability().name, definition);
     answer(definition.map_err(Refusal::from).and_then(|definition| loops.create(definition)).map(wire::loop_info))
 }
 
-fn update(mut store: Context<'_>, (definition,): (loops::Definition,)) -> Answer<loops::LoopInfo> {
+pub(crate) fn update(mut store: Context<'_>, (definition,): (loops::Definition,)) -> Answer<loops::LoopInfo> {
     charge_many(&mut store, CHANGE, wire::size(&definition))?;
     let State { services: Services { loops, .. }, granted, .. } = store.data_mut();
     let definition = wire::read_definition(&granted.capability().name, definition);
     answer(definition.map_err(Refusal::from).and_then(|definition| loops.update(definition)).map(wire::loop_info))
 }
 
-fn list(mut store: Context<'_>, (): ()) -> Answer<Vec<loops::LoopInfo>> {
+pub(crate) fn list(mut store: Context<'_>, (): ()) -> Answer<Vec<loops::LoopInfo>> {
     charge(&mut store, 0)?;
     let listed = store.data().services.loops.list();
     let listed = listed.map(|loops| loops.into_iter().map(wire::loop_info).collect::<Vec<_>>());
@@ -52,22 +52,22 @@ fn list(mut store: Context<'_>, (): ()) -> Answer<Vec<loops::LoopInfo>> {
     answer(listed.map_err(Refusal::from))
 }
 
-fn pause(mut store: Context<'_>, (name, paused): (String, bool)) -> Answer<loops::LoopInfo> {
+pub(crate) fn pause(mut store: Context<'_>, (name, paused): (String, bool)) -> Answer<loops::LoopInfo> {
     charge_many(&mut store, CHANGE, name.len() as u64)?;
     answer(store.data_mut().services.loops.pause(&name, paused).map(wire::loop_info))
 }
 
-fn delete(mut store: Context<'_>, (name,): (String,)) -> Answer<()> {
+pub(crate) fn delete(mut store: Context<'_>, (name,): (String,)) -> Answer<()> {
     charge_many(&mut store, CHANGE, name.len() as u64)?;
     answer(store.data_mut().services.loops.delete(&name))
 }
 
-fn run(mut store: Context<'_>, (name,): (String,)) -> Answer<String> {
+pub(crate) fn run(mut store: Context<'_>, (name,): (String,)) -> Answer<String> {
     charge_many(&mut store, CHANGE, name.len() as u64)?;
     answer(store.data_mut().services.loops.run(&name))
 }
 
-fn diff_since_last_run(mut store: Context<'_>, (items,): (Vec<String>,)) -> Answer<loops::Difference> {
+pub(crate) fn diff_since_last_run(mut store: Context<'_>, (items,): (Vec<String>,)) -> Answer<loops::Difference> {
     let bytes: usize = items.iter().map(String::len).sum();
     charge_many(&mut store, CHANGE, bytes as u64)?;
     let found = store.data().services.loops.diff_since_last_run(&items).map(wire::difference);

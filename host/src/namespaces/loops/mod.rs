@@ -4,7 +4,7 @@
 //! sees. Whether a definition is in order is decided in `scheduler/`, how loops are kept in the store.
 
 mod diff;
-mod host;
+pub(crate) mod host;
 mod plan;
 mod wire;
 

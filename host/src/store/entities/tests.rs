@@ -96,6 +96,7 @@ impl Home {
 fn record(id: &str) -> Record {
     Record {
         id: id.to_owned(),
+        parent: None,
         started_at: 0,
         principal: "test".to_owned(),
         capability: "acme/notes".to_owned(),

@@ -54,6 +54,7 @@ async fn call(store: &Arc<Store>, clock: &Arc<Clock>, run: &str, error: Option<E
         dry_run: false,
         can_change: false,
         run: Some(run.to_owned()),
+        parent: None,
         spends: None,
     };
     let record = audit.begin(start).await.unwrap();
@@ -120,6 +121,7 @@ async fn a_run_of_a_dead_process_is_found_with_its_call() {
         dry_run: false,
         can_change: true,
         run: Some(id.clone()),
+        parent: None,
         spends: None,
     };
     // As a process that is killed leaves it: its records do not end.

@@ -1,0 +1,6 @@
+//! Programs of agents, on the real engine: what they can do, and what they cannot.
+
+mod calls;
+mod confirm;
+mod hostile;
+mod language;
