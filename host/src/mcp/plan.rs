@@ -8,7 +8,7 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject};
 use serde_json::{Value, json};
 
 use super::text::clean_line;
-use crate::audit::{ChangeRecord, RequestRecord};
+use crate::audit::{ChangeRecord, FileRecord, RequestRecord};
 use crate::call::{Offer, Plan};
 use crate::client::Unconfirmed;
 use crate::namespaces::loops::LoopChange;
@@ -24,12 +24,13 @@ const META: &str = "remit/plan";
 
 /// The plan in words, one line a step.
 pub(super) fn text(plan: &Plan) -> String {
-    let steps = plan.requests.len() + plan.changes.len() + plan.loops.len() + plan.listing.len();
+    let steps = plan.requests.len() + plan.changes.len() + plan.files.len() + plan.loops.len() + plan.listing.len();
     let requests = plan.requests.iter().map(request_line);
     let changes = plan.changes.iter().map(change_line);
+    let files = plan.files.iter().map(file_line);
     let loops = plan.loops.iter().map(loop_line);
     let listing = plan.listing.iter().map(offer_line);
-    let mut lines: Vec<String> = requests.chain(changes).chain(loops).chain(listing).take(LINES).collect();
+    let mut lines: Vec<String> = requests.chain(changes).chain(files).chain(loops).chain(listing).take(LINES).collect();
     if steps > LINES {
         lines.push(format!("- and {} more", steps - LINES));
     }
@@ -50,6 +51,9 @@ pub(super) fn value(plan: &Plan) -> Value {
             "entity": change.entity, "key": word(&change.key), "action": change.action, "bytes": change.bytes,
         })
     });
+    let files = plan.files.iter().take(LINES).map(|change| {
+        json!({ "name": word(&change.name), "action": change.action, "bytes": change.bytes })
+    });
     let loops = plan.loops.iter().take(LINES).map(
         |change| json!({ "name": word(&change.name), "action": change.action, "nextAt": change.next_at.map(utc) }),
     );
@@ -57,13 +61,14 @@ pub(super) fn value(plan: &Plan) -> Value {
         plan.listing.iter().take(LINES).map(
             |Offer { item, offered }| json!({ "kind": item.kind(), "name": item.name(), "offered": offered }),
         );
-    let left_out = [plan.requests.len(), plan.changes.len(), plan.loops.len(), plan.listing.len()]
+    let left_out = [plan.requests.len(), plan.changes.len(), plan.files.len(), plan.loops.len(), plan.listing.len()]
         .iter()
         .map(|steps| steps.saturating_sub(LINES))
         .sum::<usize>();
     json!({
         "requests": requests.collect::<Vec<_>>(),
         "changes": changes.collect::<Vec<_>>(),
+        "files": files.collect::<Vec<_>>(),
         "loops": loops.collect::<Vec<_>>(),
         "listing": listing.collect::<Vec<_>>(),
         "leftOut": left_out,
@@ -136,6 +141,12 @@ fn change_line(change: &ChangeRecord) -> String {
     format!("- {action} `{}` in {entity}{size}", quoted(key))
 }
 
+fn file_line(change: &FileRecord) -> String {
+    let FileRecord { name, action, bytes } = change;
+    let size = if action == "write" { format!(" ({bytes} bytes)") } else { String::new() };
+    format!("- {action} the file `{}`{size}", quoted(name))
+}
+
 fn loop_line(change: &LoopChange) -> String {
     let next = change.next_at.map_or(String::new(), |at| format!(", which fires next at {}", utc(at)));
     format!("- {} the loop `{}`{next}", change.action, quoted(&change.name))
@@ -187,6 +198,7 @@ mod tests {
         Plan {
             requests: vec![request("/notes/1")],
             changes: vec![change("put", "a"), change("delete", "b")],
+            files: vec![FileRecord { name: "cat.png".to_owned(), action: "write".to_owned(), bytes: 9 }],
             loops: vec![LoopChange { name: "daily".to_owned(), action: "create", next_at: Some(0) }],
             listing: vec![Offer { item: Item::Tool("archive".to_owned()), offered: false }],
         }
@@ -200,6 +212,7 @@ mod tests {
 - send DELETE `api.example.com:443/notes/1` with 12 bytes, using API_KEY
 - put `a` in notes (7 bytes)
 - delete `b` in notes
+- write the file `cat.png` (9 bytes)
 - create the loop `daily`, which fires next at 1970-01-01T00:00:00Z
 - withdraw the tool `archive`"
         );
@@ -214,6 +227,7 @@ mod tests {
                     { "entity": "notes", "key": "a", "action": "put", "bytes": 7 },
                     { "entity": "notes", "key": "b", "action": "delete", "bytes": 7 },
                 ],
+                "files": [{ "name": "cat.png", "action": "write", "bytes": 9 }],
                 "loops": [{ "name": "daily", "action": "create", "nextAt": "1970-01-01T00:00:00Z" }],
                 "listing": [{ "kind": "tool", "name": "archive", "offered": false }],
                 "leftOut": 0,
@@ -242,7 +256,7 @@ mod tests {
         let plan = Plan { changes, ..plan() };
         let said = text(&plan);
         assert_eq!(said.lines().count(), LINES + 1);
-        assert!(said.ends_with("\n- and 963 more"), "{said}");
+        assert!(said.ends_with("\n- and 964 more"), "{said}");
         assert_eq!(value(&plan)["changes"].as_array().unwrap().len(), LINES);
         assert_eq!(value(&plan)["leftOut"], json!(960));
         assert!(value(&plan).to_string().len() < 10_000);

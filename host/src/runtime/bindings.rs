@@ -21,4 +21,4 @@ mod engine {
 pub use engine::exports::remit::capability::program;
 pub use engine::remit::capability::bindings;
 pub use exports::remit::capability::{completions, prompts, resources, tools};
-pub use remit::capability::{ask, entities, http, listing, log, loops, progress};
+pub use remit::capability::{ask, entities, http, listing, log, loops, progress, sandbox};

@@ -24,6 +24,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0008_restrictions.sql"),
     include_str!("migrations/0009_upstreams.sql"),
     include_str!("migrations/0010_programs.sql"),
+    include_str!("migrations/0011_sandbox.sql"),
 ];
 
 /// Marks the file as ours: the letters "RMIT".
