@@ -5,7 +5,9 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 
 use super::failure::damaged;
-use super::{Process, Spend, Store, confirmations, count, deliveries, entities, process, read_count, runs, sandbox};
+use super::{
+    Process, Spend, Store, confirmations, count, deliveries, entities, process, read_count, runs, sandbox,
+};
 use crate::audit::{self, Query, Record, RequestRecord, RunEnd, Traced, Usage};
 use crate::error::{Error, Result};
 
@@ -75,7 +77,8 @@ impl Store {
                  ORDER BY id DESC LIMIT ?6",
             )?;
             let Query { id, parent, capability, tool, outcome, request_outcome, .. } = query;
-            let mut rows = statement.query((id, capability, tool, outcome, since, limit, request_outcome, parent))?;
+            let mut rows =
+                statement.query((id, capability, tool, outcome, since, limit, request_outcome, parent))?;
             let mut records = Vec::new();
             while let Some(row) = rows.next()? {
                 let mut record = read_record(row)?;

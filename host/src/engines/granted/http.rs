@@ -1,15 +1,15 @@
-//! `remit.http.request({ method, url, headers, body, json, timeoutMs })`.
+//! `remit.http.request({ method, url, headers, body, json, timeoutMs, save })`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Context, Outcome, Row, read};
-use crate::egress::Answer;
+use super::{Context, Outcome, Row, read, sandbox};
+use crate::egress::{Answer, Refusal};
 use crate::error::{Error, ErrorKind};
-use crate::namespaces::http::exchange;
-use crate::runtime::http::{Header, Method, Request as Wire};
+use crate::namespaces::http::{Unsaved, exchange, keep};
+use crate::runtime::http::{Header, Method, Request as Wire, Saving};
 
 pub(super) const FUNCTIONS: &[Row] = &[("request", request)];
 
@@ -29,16 +29,51 @@ struct Request {
     json: Option<Value>,
     #[serde(default)]
     timeout_ms: Option<u32>,
+    /// Where the body goes, if it is not to come back.
+    #[serde(default)]
+    save: Option<Save>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Save {
+    to: String,
+    #[serde(default)]
+    base64_field: Option<String>,
 }
 
 fn request(store: Context<'_>, input: Value) -> wasmtime::Result<Outcome> {
-    let request = match read(input).and_then(wire) {
-        Ok(request) => request,
+    let read = read(input).and_then(|mut request: Request| {
+        let saving = request.save.take();
+        Ok((wire(request)?, saving))
+    });
+    let (request, saving) = match read {
+        Ok(read) => read,
         Err(error) => return Ok(Err(error)),
     };
-    let sent = exchange(store, request)?;
-    // The words are those that any guest could be told.
-    Ok(sent.map(|answer| answered(answer.into_inner())).map_err(|refusal| Error::new(refusal.kind(), refusal.to_string())))
+    let Some(Save { to, base64_field }) = saving else {
+        return Ok(exchange(store, request)?
+            .map(|answer| answered(answer.into_inner()))
+            .map_err(|refusal| refused(&refusal)));
+    };
+    let saved = keep(store, request, &Saving { to, base64_field })?;
+    Ok(saved
+        .map(|saved| match saved.file {
+            None => answered(saved.answer),
+            Some(file) => {
+                let (status, headers) = (saved.answer.status, fields(saved.answer.headers));
+                json!({ "status": status, "headers": headers, "file": sandbox::described(&file) })
+            }
+        })
+        .map_err(|unsaved| match unsaved {
+            Unsaved::Request(refusal) => refused(&refusal),
+            Unsaved::File(refusal) => sandbox::refused(refusal),
+        }))
+}
+
+/// The words are those that any guest could be told.
+fn refused(refusal: &Refusal) -> Error {
+    Error::new(refusal.kind(), refusal.to_string())
 }
 
 fn wire(request: Request) -> Result<Wire, Error> {
@@ -71,10 +106,21 @@ fn wire(request: Request) -> Result<Wire, Error> {
     Ok(Wire { method, url: request.url, headers, body, timeout_ms: request.timeout_ms })
 }
 
-/// The body as text where it is text, else in base64; the fields by their names in lower case.
+/// The body as text where it is text, else in base64.
 fn answered(answer: Answer) -> Value {
+    let (status, headers) = (answer.status, fields(answer.headers));
+    match String::from_utf8(answer.body) {
+        Ok(body) => json!({ "status": status, "headers": headers, "body": body }),
+        Err(bytes) => {
+            json!({ "status": status, "headers": headers, "bodyBase64": STANDARD.encode(bytes.as_bytes()) })
+        }
+    }
+}
+
+/// Header fields by their names in lower case.
+fn fields(fields: Vec<(String, Vec<u8>)>) -> Map<String, Value> {
     let mut headers: Map<String, Value> = Map::new();
-    for (name, value) in answer.headers {
+    for (name, value) in fields {
         let value = String::from_utf8_lossy(&value).into_owned();
         let name = name.to_ascii_lowercase();
         let whole = match headers.get(&name).and_then(Value::as_str) {
@@ -83,11 +129,5 @@ fn answered(answer: Answer) -> Value {
         };
         headers.insert(name, Value::String(whole));
     }
-    let status = answer.status;
-    match String::from_utf8(answer.body) {
-        Ok(body) => json!({ "status": status, "headers": headers, "body": body }),
-        Err(bytes) => {
-            json!({ "status": status, "headers": headers, "bodyBase64": STANDARD.encode(bytes.as_bytes()) })
-        }
-    }
+    headers
 }

@@ -6,6 +6,7 @@
 mod entities;
 mod http;
 mod loops;
+mod sandbox;
 
 use std::collections::VecDeque;
 
@@ -35,6 +36,7 @@ const TABLE: &[(NamespaceName, &[Row])] = &[
     (NamespaceName::Entities, entities::FUNCTIONS),
     (NamespaceName::Http, http::FUNCTIONS),
     (NamespaceName::Loops, loops::FUNCTIONS),
+    (NamespaceName::Sandbox, sandbox::FUNCTIONS),
 ];
 
 /// The calls of one program. They are made one after another, when they are started.
@@ -83,7 +85,9 @@ pub(super) fn call(store: Context<'_>, path: &[String], input: &str) -> wasmtime
     let found = TABLE
         .iter()
         .filter(|(namespace, _)| granted.namespaces().contains(namespace))
-        .flat_map(|(namespace, rows)| rows.iter().map(move |(name, function)| (namespace.as_str(), *name, function)))
+        .flat_map(|(namespace, rows)| {
+            rows.iter().map(move |(name, function)| (namespace.as_str(), *name, function))
+        })
         .find(|(namespace, name, _)| path == [*namespace, *name]);
     let Some((_, _, function)) = found else {
         let message = format!("nothing is bound as `remit.{}`", path.join("."));

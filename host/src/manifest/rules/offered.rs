@@ -5,8 +5,7 @@
 use super::super::{Manifest, Runtime};
 use super::Problems;
 
-const RUNTIMES: &[Runtime] =
-    &[Runtime::RenderTemplate, Runtime::Openapi, Runtime::Mcp, Runtime::Builtin];
+const RUNTIMES: &[Runtime] = &[Runtime::RenderTemplate, Runtime::Openapi, Runtime::Mcp, Runtime::Builtin];
 
 pub(super) fn check(manifest: &Manifest, problems: &mut Problems) {
     if RUNTIMES.contains(&manifest.runtime) {

@@ -19,6 +19,7 @@ use crate::standing::Standings;
 
 pub(crate) use host::exchange;
 pub(super) use host::{INTERFACE, link};
+pub(crate) use saving::{Unsaved, keep};
 
 /// What one call holds of it.
 pub struct Http {

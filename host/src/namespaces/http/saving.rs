@@ -3,16 +3,46 @@
 use wasmtime::StoreContextMut;
 
 use super::{Running, wire};
-use crate::egress::{Method, Refusal, Saving, Sender, Standing as _, Template};
-use crate::namespaces::sandbox::{self, Sandbox};
+use crate::egress::{Answer, Method, Refusal, Saving, Sender, Standing as _, Template};
 use crate::namespaces::Services;
+use crate::namespaces::sandbox::{self, File, Sandbox};
 use crate::policy::Granted;
 use crate::runtime::{State, Stop, charge, http};
 
-type Answer = wasmtime::Result<Result<http::Saved, http::SaveError>>;
+/// What came back, without the body that became a file.
+pub(crate) struct Saved {
+    pub(crate) answer: Answer,
+    /// The file, when the status says success.
+    pub(crate) file: Option<File>,
+}
 
-/// What `save` does.
-pub(super) fn save(mut store: StoreContextMut<'_, State>, request: http::Request, saving: &http::Saving) -> Answer {
+/// Why nothing was saved.
+pub(crate) enum Unsaved {
+    /// The request has no answer, or none that holds what was asked for.
+    Request(Refusal),
+    /// The sandbox takes no such file.
+    File(sandbox::Refusal),
+}
+
+/// What `save` does for a guest.
+pub(super) fn save(
+    store: StoreContextMut<'_, State>,
+    request: http::Request,
+    saving: &http::Saving,
+) -> wasmtime::Result<Result<http::Saved, http::SaveError>> {
+    let saved = keep(store, request, saving)?;
+    Ok(saved.map(wire::saved).map_err(|unsaved| match unsaved {
+        Unsaved::Request(refusal) => http::SaveError::Request(wire::error(&refusal)),
+        Unsaved::File(refusal) => refused(refusal),
+    }))
+}
+
+/// Sends a request of a guest, or of a program that runs in the place of one, and keeps what comes back as a file.
+pub(crate) fn keep(
+    mut store: StoreContextMut<'_, State>,
+    request: http::Request,
+    saving: &http::Saving,
+) -> wasmtime::Result<Result<Saved, Unsaved>> {
     let place = saving.to.len() + saving.base64_field.as_ref().map_or(0, String::len);
     charge(&mut store, wire::size(&request) + place)?;
     let State { granted, lease, dry_run, services: Services { http, sandbox, .. }, .. } = store.data_mut();
@@ -20,7 +50,7 @@ pub(super) fn save(mut store: StoreContextMut<'_, State>, request: http::Request
     let template = wire::template(request);
     let kept = match prepare(&running, sandbox, &template, saving) {
         Ok(kept) => kept,
-        Err(error) => return Ok(Err(error)),
+        Err(unsaved) => return Ok(Err(unsaved)),
     };
     let sender = Sender { granted: &running, secrets: &http.secrets, deadline: lease.deadline, dry_run: *dry_run };
     let sent = http.io.block_on(async {
@@ -32,16 +62,17 @@ pub(super) fn save(mut store: StoreContextMut<'_, State>, request: http::Request
     let answer = match sent {
         None => return Err(Stop::Cancelled.into()),
         Some(Err(Refusal::Budget(_))) => return Err(Stop::Egress.into()),
-        Some(Err(refusal)) => return Ok(Err(http::SaveError::Request(wire::error(&refusal)))),
+        Some(Err(refusal)) => return Ok(Err(Unsaved::Request(refusal))),
         Some(Ok(answer)) => answer,
     };
-    if !answer.as_ref().is_success() {
-        return Ok(Ok(wire::saved(wire::response(answer), None)));
+    let is_success = answer.as_ref().is_success();
+    let mut answer = answer.into_inner();
+    if !is_success {
+        return Ok(Ok(Saved { answer, file: None }));
     }
-    let mut response = wire::response(answer);
-    let bytes = std::mem::take(&mut response.body);
+    let bytes = std::mem::take(&mut answer.body);
     let written = sandbox.write(lease, &saving.to, bytes)?;
-    Ok(written.map(|file| wire::saved(response, Some(&file))).map_err(refused))
+    Ok(written.map(|file| Saved { answer, file: Some(file) }).map_err(Unsaved::File))
 }
 
 /// Everything that can say no before a name is looked up.
@@ -50,17 +81,17 @@ fn prepare(
     sandbox: &Sandbox,
     template: &Template,
     saving: &http::Saving,
-) -> Result<Saving, http::SaveError> {
+) -> Result<Saving, Unsaved> {
     let is_granted = running.now().is_ok_and(|now: Granted| now.sandbox().is_some());
-    let file_bytes = sandbox.file_bytes().filter(|_| is_granted).ok_or(http::SaveError::NotAvailable)?;
+    let granted = sandbox.file_bytes().filter(|_| is_granted);
+    let file_bytes = granted.ok_or(Unsaved::File(sandbox::Refusal::NotAvailable))?;
     if template.method == Method::Head {
         let why = "the answer to `HEAD` has no body to save".to_owned();
-        return Err(http::SaveError::Request(http::Error::ResponseInvalid(why)));
+        return Err(Unsaved::Request(Refusal::ResponseInvalid(why)));
     }
-    sandbox.check(&saving.to).map_err(refused)?;
+    sandbox.check(&saving.to).map_err(Unsaved::File)?;
     let most = usize::try_from(file_bytes).unwrap_or(usize::MAX);
-    Saving::new(saving.base64_field.as_deref(), most)
-        .map_err(|refusal| http::SaveError::Request(wire::error(&refusal)))
+    Saving::new(saving.base64_field.as_deref(), most).map_err(Unsaved::Request)
 }
 
 fn refused(refusal: sandbox::Refusal) -> http::SaveError {

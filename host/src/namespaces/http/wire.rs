@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use super::saving::Saved;
 use crate::egress::{Answer, Method, Refusal, Template};
-use crate::namespaces::sandbox::File;
 use crate::runtime::http;
 use crate::secrets::Redacted;
 
@@ -32,24 +32,23 @@ pub(super) fn template(request: http::Request) -> Template {
 
 /// Only a redacted answer gets to a guest.
 pub(super) fn response(answer: Redacted<Answer>) -> http::Response {
-    let answer = answer.into_inner();
-    let header = |(name, value)| http::Header { name, value };
-    http::Response {
-        status: answer.status,
-        headers: answer.headers.into_iter().map(header).collect(),
-        body: answer.body,
-    }
+    let Answer { status, headers, body } = answer.into_inner();
+    http::Response { status, headers: fields(headers), body }
 }
 
 /// What came back, with the file in the place of its body.
-pub(super) fn saved(response: http::Response, file: Option<&File>) -> http::Saved {
+pub(super) fn saved(Saved { answer, file }: Saved) -> http::Saved {
     let file = file.map(|file| http::SavedFile {
         name: file.name.to_string(),
         uri: file.address(),
         bytes: file.bytes,
         media_type: file.name.media_type().to_owned(),
     });
-    http::Saved { status: response.status, headers: response.headers, file, body: response.body }
+    http::Saved { status: answer.status, headers: fields(answer.headers), file, body: answer.body }
+}
+
+fn fields(headers: Vec<(String, Vec<u8>)>) -> Vec<http::Header> {
+    headers.into_iter().map(|(name, value)| http::Header { name, value }).collect()
 }
 
 pub(super) fn error(refusal: &Refusal) -> http::Error {

@@ -24,7 +24,7 @@ pub(in crate::namespaces) fn link(linker: &mut Linker<State>) -> wasmtime::Resul
     interface.func_wrap("delete", delete)
 }
 
-fn write(mut store: Context<'_>, (name, bytes): (String, Vec<u8>)) -> Answer<sandbox::File> {
+pub(crate) fn write(mut store: Context<'_>, (name, bytes): (String, Vec<u8>)) -> Answer<sandbox::File> {
     charge(&mut store, name.len() + bytes.len())?;
     let State { services: Services { sandbox, http, .. }, lease, .. } = store.data_mut();
     // What a guest writes is an answer on a longer way.
@@ -35,7 +35,7 @@ fn write(mut store: Context<'_>, (name, bytes): (String, Vec<u8>)) -> Answer<san
     answer(sandbox.write(lease, &name, bytes)?.map(|file| wire::file(&file)))
 }
 
-fn read(mut store: Context<'_>, (file, offset, length): (String, u64, u32)) -> Answer<Vec<u8>> {
+pub(crate) fn read(mut store: Context<'_>, (file, offset, length): (String, u64, u32)) -> Answer<Vec<u8>> {
     charge(&mut store, file.len())?;
     let sandbox = &store.data().services.sandbox;
     let bytes = sandbox.read(&file, offset, u64::from(length).min(rules::READ_BYTES));
@@ -43,13 +43,13 @@ fn read(mut store: Context<'_>, (file, offset, length): (String, u64, u32)) -> A
     answer(bytes)
 }
 
-fn find(mut store: Context<'_>, (file,): (String,)) -> Answer<Option<sandbox::File>> {
+pub(crate) fn find(mut store: Context<'_>, (file,): (String,)) -> Answer<Option<sandbox::File>> {
     charge(&mut store, file.len())?;
     let found = store.data().services.sandbox.find(&file);
     answer(found.map(|found| found.as_ref().map(wire::file)))
 }
 
-fn list(mut store: Context<'_>, (prefix,): (String,)) -> Answer<Vec<sandbox::File>> {
+pub(crate) fn list(mut store: Context<'_>, (prefix,): (String,)) -> Answer<Vec<sandbox::File>> {
     charge(&mut store, prefix.len())?;
     let files = store.data().services.sandbox.list(&prefix);
     let size = files.as_ref().map_or(0, |files| files.iter().map(wire::size).sum());
@@ -57,10 +57,15 @@ fn list(mut store: Context<'_>, (prefix,): (String,)) -> Answer<Vec<sandbox::Fil
     answer(files.map(|files| files.iter().map(wire::file).collect()))
 }
 
-fn delete(mut store: Context<'_>, (name,): (String,)) -> Answer<bool> {
+pub(crate) fn delete(mut store: Context<'_>, (name,): (String,)) -> Answer<bool> {
     charge(&mut store, name.len())?;
     let State { services: Services { sandbox, .. }, lease, .. } = store.data_mut();
     answer(sandbox.delete(lease, &name)?)
+}
+
+/// What a guest would be told of a refusal.
+pub(crate) fn wire_error(refusal: Refusal) -> sandbox::Error {
+    wire::error(refusal)
 }
 
 fn answer<T>(result: Result<T, Refusal>) -> Answer<T> {

@@ -5,7 +5,7 @@
 //! are kept is the store's business; what a name and a quota are is in `name.rs` and `rules.rs`.
 
 pub(crate) mod file;
-mod host;
+pub(crate) mod host;
 pub(crate) mod name;
 mod overlay;
 pub(crate) mod rules;
