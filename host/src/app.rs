@@ -19,6 +19,7 @@ use crate::policy;
 use crate::registry::{Artifacts, Catalog, Digest};
 use crate::runtime::{Admission, CompiledCache, Compiler, Engine, Loader, Runtime};
 use crate::scheduler::{Deliverer, Scheduler, Way};
+use crate::search::Search;
 use crate::secrets::{Connections, Vault, sealing_key};
 use crate::shares::Shares;
 use crate::standing::Standings;
@@ -152,6 +153,7 @@ impl App {
             store: self.store.clone(),
             entities: self.config.entities,
             upstreams: self.upstreams()?,
+            search: Search::default(),
             changes: watch(self.store.clone()),
             updates: tokio::sync::broadcast::Sender::new(UPDATES),
             sandbox: self.config.sandbox,

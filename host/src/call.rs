@@ -46,6 +46,7 @@ use crate::policy::{self, Granted, Identity};
 use crate::registry::{Capability, Catalog, Snapshot, ToolName};
 use crate::runtime::{self, GuestCall, Lease, Outcome, Runtime, Said, tools};
 use crate::scheduler::{self, Loop, Origin, Run};
+use crate::search::{Hit, Search};
 use crate::secrets::Vault;
 use crate::shares::Shares;
 use crate::standing::Standings;
@@ -76,6 +77,7 @@ pub(crate) struct Rooms {
     pub(crate) store: Arc<Store>,
     pub(crate) entities: EntitiesConfig,
     pub(crate) upstreams: Arc<Upstreams>,
+    pub(crate) search: Search,
     pub(crate) changes: tokio::sync::watch::Receiver<u64>,
     pub(crate) updates: broadcast::Sender<Updated>,
     pub(crate) sandbox: SandboxConfig,
@@ -94,6 +96,8 @@ pub struct CallRequest {
     pub arguments: Map<String, Value>,
     /// Nothing may change.
     pub dry_run: bool,
+    /// The call is refused if the tool can change something.
+    pub only_reads: bool,
     /// Whether what it would do was confirmed.
     pub confirmation: Confirmation,
     /// The other end.
@@ -132,6 +136,7 @@ impl CallRequest {
             tool,
             arguments,
             dry_run: false,
+            only_reads: false,
             confirmation: Confirmation::Missing,
             client: Client::default(),
             locale: None,
@@ -213,6 +218,16 @@ impl Host {
     /// What is installed and granted now; read fresh, cheap when nothing changed.
     pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
         self.rooms.catalog.current()
+    }
+
+    /// What fits a query, of what this caller may use now: the best `limit`. Without words in it, an overview.
+    pub fn search(&self, caller: &Identity, query: &str, limit: usize) -> Result<Vec<Hit>> {
+        Ok(self.rooms.search.find(&*self.snapshot()?, caller, query, limit))
+    }
+
+    /// One thing in full, by its id, if this caller may use it.
+    pub fn look_up(&self, caller: &Identity, id: &str) -> Result<Option<(Hit, Value)>> {
+        Ok(self.rooms.search.look_up(&*self.snapshot()?, caller, id))
     }
 
     /// Whose bearer token this is now, by what is stored.
@@ -301,7 +316,7 @@ impl Host {
             None => self.rooms.shares.enter(&request.caller)?,
             Some(_) => self.rooms.shares.enter_within(&request.caller)?,
         };
-        let permitted = found.permit(&request.caller)?;
+        let permitted = found.permit(request)?;
         let granted = self.rooms.standings.begin(&permitted, &found.entry);
         let operation = request.operation(found, call_id)?;
         let deadline = begun + granted.budget().time;

@@ -246,12 +246,33 @@ impl Default for SandboxConfig {
     }
 }
 
+/// What a door lists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tools {
+    /// Four tools by which an agent finds and calls all others
+    #[default]
+    Compact,
+    /// Every tool for itself
+    Direct,
+    /// Direct while there are few tools, else compact
+    Auto,
+}
+
 /// The agents' doors.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ServeConfig {
     /// The principal that a client on standard input and output is. Without it: `stdio`.
     pub principal: Option<String>,
+    /// What `/mcp` and standard output list: `compact`, the four tools by which an agent finds and calls all others;
+    /// `direct`, every tool for itself; or `auto`, which is direct while there are few. `/mcp/compact` and `/mcp/direct`
+    /// say it by themselves.
+    pub tools: Tools,
+    /// With `auto`, as many tools at most are listed each for itself.
+    pub direct_up_to: usize,
+    /// Tools that stand beside the four of the compact surface: `["weather__get_forecast"]`.
+    pub pins: Vec<String>,
     /// `Host` values that are answered besides loopback names.
     pub hosts: Vec<String>,
     /// `Origin` values that are answered besides loopback ones.
@@ -309,6 +330,9 @@ impl Default for ServeConfig {
     fn default() -> Self {
         Self {
             principal: None,
+            tools: Tools::Compact,
+            direct_up_to: 20,
+            pins: Vec::new(),
             hosts: Vec::new(),
             origins: Vec::new(),
             sessions: 256,

@@ -17,6 +17,7 @@
 //! | [`standing`] | what a capability may do at this moment |
 //! | [`validate`] | whether a value fits a schema |
 //! | [`runtime`] | how a guest runs, and when it stops |
+//! | [`search`] | what an agent finds by words |
 //! | [`engines`] | what a program can call, and what becomes of its calls |
 //! | [`namespaces`] | what a guest can reach |
 //! | [`egress`] | whether and how a request leaves this machine |
@@ -57,6 +58,7 @@ pub mod policy;
 pub mod registry;
 pub mod runtime;
 pub mod scheduler;
+pub mod search;
 pub mod secrets;
 mod shares;
 mod standing;

@@ -22,7 +22,7 @@ def brief(result):
 async def main(transport, mode, target):
     if transport == "stdio":
         environment = {"REMIT_HOME": os.environ["REMIT_HOME"], "PATH": os.environ["PATH"]}
-        server = StdioServerParameters(command=target, args=["serve"], env=environment)
+        server = StdioServerParameters(command=target, args=["serve", "--tools", "direct"], env=environment)
     else:
         server = http_transport(target)
     async with Client(server, mode=mode) as client:

@@ -47,7 +47,7 @@ struct Server {
 impl Server {
     fn start(home: &Path) -> Self {
         let mut child = Command::new(program())
-            .arg("serve")
+            .args(["serve", "--tools", "direct"])
             .env("REMIT_HOME", home)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -228,7 +228,7 @@ fn a_modern_client_hears_it_on_the_subscription_that_it_holds() {
 fn the_same_is_heard_over_http() {
     let home = home();
     let mut child = Command::new(program())
-        .args(["serve", "--http", "127.0.0.1:0", "--no-token"])
+        .args(["serve", "--tools", "direct", "--http", "127.0.0.1:0", "--no-token"])
         .env("REMIT_HOME", home.path())
         .stderr(Stdio::piped())
         .spawn()

@@ -30,7 +30,7 @@ impl Server {
     pub(super) fn start(home: &Path) -> Self {
         let mut command = Command::new(program());
         command
-            .arg("serve")
+            .args(["serve", "--tools", "direct"])
             .env("REMIT_HOME", home)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

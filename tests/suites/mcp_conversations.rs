@@ -24,6 +24,9 @@ fn home() -> Home {
     home
 }
 
+/// Every tool for itself.
+const DIRECT: &[&str] = &["--tools", "direct"];
+
 /// A `remit serve` and what it said.
 struct Server {
     child: Child,
@@ -130,7 +133,7 @@ fn text(answer: &Value) -> &str {
 fn documents_have_a_prefix_beside_others_and_their_own_address_alone() {
     let home = home();
     let cases: [(&[&str], &str, &str); 2] =
-        [(&[], "remit://test/conformance/", "conformance__"), (&["--only", NAME], "", "")];
+        [(DIRECT, "remit://test/conformance/", "conformance__"), (&["--only", NAME], "", "")];
     for (arguments, prefix, name) in cases {
         let mut server = Server::legacy(home.path(), arguments, &json!({}));
         let address = format!("{prefix}test://static-text");
@@ -208,14 +211,14 @@ fn a_legacy_client_is_asked_on_its_session_if_it_said_that_it_can_be() {
         (json!({ "action": "decline" }), "Hello, whoever you are!"),
         (json!({ "action": "cancel" }), "Never mind."),
     ] {
-        let mut server = Server::legacy(home.path(), &[], &json!({ "elicitation": {} }));
+        let mut server = Server::legacy(home.path(), DIRECT, &json!({ "elicitation": {} }));
         server.answer = answer;
         let answered = server.call(tool, &json!({}));
         assert_eq!(text(&answered), expected, "{answered}");
         let asked = server.heard("elicitation/create");
         assert_eq!((asked.len(), &asked[0]["message"]), (1, &json!("Conformance: What is your name?")));
     }
-    let mut server = Server::legacy(home.path(), &[], &json!({}));
+    let mut server = Server::legacy(home.path(), DIRECT, &json!({}));
     let refused = server.call(tool, &json!({}));
     assert_eq!(refused["result"]["isError"], json!(true));
     assert!(text(&refused).starts_with("call/client-cannot"), "{refused}");
@@ -245,7 +248,7 @@ fn deletion() -> Value {
 #[test]
 fn a_person_agrees_to_what_destroys_by_a_form_that_a_modern_client_sends_again() {
     let home = keeper();
-    let mut server = Server::start(home.path(), &[]);
+    let mut server = Server::start(home.path(), DIRECT);
     let meta = meta(&forms());
     put(&home);
     let mut ask = || server.call(DELETE, &json!({ "arguments": deletion(), "_meta": meta }))["result"].clone();
@@ -299,7 +302,7 @@ fn a_person_agrees_to_what_destroys_by_a_form_on_the_session_of_a_legacy_client(
         (json!({ "action": "accept", "content": { "agree": true } }), true),
     ] {
         put(&home);
-        let mut server = Server::legacy(home.path(), &[], &json!({ "elicitation": {} }));
+        let mut server = Server::legacy(home.path(), DIRECT, &json!({ "elicitation": {} }));
         server.answer = said.clone();
         let answered = server.call(DELETE, &delete);
         assert_eq!(answered["result"]["isError"], json!(!is_done), "{said}: {answered}");
@@ -308,7 +311,7 @@ fn a_person_agrees_to_what_destroys_by_a_form_on_the_session_of_a_legacy_client(
         assert!(asked.len() == 1 && asked[0]["message"].to_string().contains("delete `a` in notes"), "{asked:?}");
     }
     put(&home);
-    let mut server = Server::legacy(home.path(), &[], &json!({}));
+    let mut server = Server::legacy(home.path(), DIRECT, &json!({}));
     let refused = server.call(DELETE, &delete);
     assert!(text(&refused).contains("`confirmation_token`") && is_there(&home), "{refused}");
     assert!(server.heard("elicitation/create").is_empty());
@@ -318,7 +321,7 @@ fn a_person_agrees_to_what_destroys_by_a_form_on_the_session_of_a_legacy_client(
 fn a_call_that_is_called_off_stops_its_guest_and_is_not_answered() {
     let home = Home::new();
     home.install(Guest::loops().capability("loops"));
-    let mut server = Server::legacy(home.path(), &[], &json!({}));
+    let mut server = Server::legacy(home.path(), DIRECT, &json!({}));
     let params = json!({ "name": "loops__run", "arguments": {} });
     server.write(&json!({ "jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": params }));
     server.write(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 99 } }));

@@ -24,7 +24,7 @@ impl Client {
     fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_remit"))
-            .arg("serve")
+            .args(["serve", "--tools", "direct"])
             .env("REMIT_HOME", home.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -361,7 +361,11 @@ fn a_client_on_stdio_is_who_it_was_started_as() {
     let admin = home.app.admin();
     home.add("ada", roles(&["editor"]));
     let serve = |name: &str| {
-        Client::of(Command::new(program()).args(["serve", "--principal", name]).env("REMIT_HOME", home.path()))
+        Client::of(
+            Command::new(program())
+                .args(["serve", "--tools", "direct", "--principal", name])
+                .env("REMIT_HOME", home.path()),
+        )
     };
     let (mut ada, mut anybody) = (serve("ada"), Client::start(home.path()));
     assert_eq!(ada.tools(), ["desk__editors", "desk__everyone"]);
@@ -416,7 +420,7 @@ struct Door {
 impl Door {
     fn open(home: &Path, more: &[&str]) -> Self {
         let mut child = Command::new(program())
-            .args(["serve", "--http", "127.0.0.1:0"])
+            .args(["serve", "--tools", "direct", "--http", "127.0.0.1:0"])
             .args(more)
             .env("REMIT_HOME", home)
             .stderr(Stdio::piped())

@@ -85,7 +85,7 @@ struct Server {
 impl Server {
     fn start(home: &Path) -> Self {
         let mut child = Command::new(program())
-            .args(["serve", "--http", "127.0.0.1:0"])
+            .args(["serve", "--tools", "direct", "--http", "127.0.0.1:0"])
             .env("REMIT_HOME", home)
             .env("REMIT_LOG", "trace")
             .stderr(Stdio::piped())

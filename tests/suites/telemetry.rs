@@ -249,7 +249,7 @@ fn over_http_a_header_field_names_the_span_and_the_request_itself_wins() {
     let home = Home::with_settings(&collector.settings());
     home.install(built("text"));
     let mut server = Command::new(program())
-        .args(["serve", "--http", "127.0.0.1:0", "--no-token"])
+        .args(["serve", "--tools", "direct", "--http", "127.0.0.1:0", "--no-token"])
         .env("REMIT_HOME", home.path())
         .stderr(Stdio::piped())
         .spawn()

@@ -26,7 +26,9 @@ impl Client {
 
     /// With more in its environment.
     pub(crate) fn start_with(home: &Path, environment: Vec<(&str, OsString)>) -> Self {
-        Self::of(Command::new(program()).arg("serve").env("REMIT_HOME", home).envs(environment))
+        Self::of(
+            Command::new(program()).args(["serve", "--tools", "direct"]).env("REMIT_HOME", home).envs(environment),
+        )
     }
 
     /// A client of the server that this command starts.

@@ -227,7 +227,7 @@ impl Drop for Door {
 /// The command that opens a door.
 pub(crate) fn serve(address: &str, home: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program());
-    command.args(["serve", "--http", address]).env("REMIT_HOME", home);
+    command.args(["serve", "--tools", "direct", "--http", address]).env("REMIT_HOME", home);
     command
 }
 

@@ -20,7 +20,7 @@ impl Client {
     /// Starts a server and greets it.
     pub(crate) fn start(remit: &Path, home: &Path) -> Result<Self> {
         let mut server = program(remit)
-            .args(["serve"])
+            .args(["serve", "--tools", "direct"])
             .env("REMIT_HOME", home)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

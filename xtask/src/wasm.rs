@@ -18,6 +18,7 @@ const SOURCES: &[&str] = &[
     "plugins/github",
     "plugins/notes",
     "plugins/digest",
+    "plugins/images",
     "plugins/engines/codemode",
     "tests/fixtures/conformance",
     "tests/fixtures/echo",

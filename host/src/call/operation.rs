@@ -40,6 +40,7 @@ pub(super) struct Request {
     pub(super) capability: CapabilityName,
     pub(super) operation: Operation,
     pub(super) dry_run: bool,
+    pub(super) only_reads: bool,
     pub(super) confirmation: Confirmation,
     pub(super) client: Client,
     pub(super) locale: Option<String>,
@@ -83,10 +84,21 @@ enum Target {
 
 impl From<CallRequest> for Request {
     fn from(request: CallRequest) -> Self {
-        let CallRequest { caller, tool, arguments, dry_run, confirmation, client, locale, run, within } = request;
+        let CallRequest {
+            caller,
+            tool,
+            arguments,
+            dry_run,
+            only_reads,
+            confirmation,
+            client,
+            locale,
+            run,
+            within,
+        } = request;
         let ToolName { capability, tool: name } = tool;
         let operation = Operation::Tool { name, arguments };
-        Self { caller, capability, operation, dry_run, confirmation, client, locale, run, within }
+        Self { caller, capability, operation, dry_run, only_reads, confirmation, client, locale, run, within }
     }
 }
 
@@ -100,6 +112,7 @@ impl Request {
             capability,
             operation,
             dry_run: false,
+            only_reads: true,
             confirmation,
             client,
             locale,
@@ -299,10 +312,14 @@ impl Found {
         Labels::of(&self.entry.capability.name, tool)
     }
 
-    /// Whether this caller may ask for it.
-    pub(super) fn permit(&self, caller: &Identity) -> Result<Permitted> {
-        let (caller, restrictions) = (Caller::of(caller, &self.directory), &self.entry.restrictions);
+    /// Whether this request may be made by who makes it.
+    pub(super) fn permit(&self, request: &Request) -> Result<Permitted> {
+        let (caller, restrictions) = (Caller::of(&request.caller, &self.directory), &self.entry.restrictions);
         match self.tool() {
+            Some(tool) if request.only_reads && !tool.read_only => Err(Error::new(
+                ErrorKind::NotAllowed,
+                format!("`{}` can change something: call it by `call_tool`", tool.name),
+            )),
             Some(tool) => policy::may_call(&caller, tool, restrictions),
             None => policy::may_use(&caller, restrictions),
         }

@@ -99,6 +99,7 @@ impl Host {
             capability: engines::official(),
             operation: Operation::Execute(run),
             dry_run: program.dry_run,
+            only_reads: false,
             confirmation: Confirmation::Missing,
             client: program.client,
             locale: program.locale,

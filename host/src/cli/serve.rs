@@ -11,21 +11,24 @@ use super::output::Output;
 use super::token::{self, Origin};
 use super::{Context, on_threads, principal};
 use crate::call::Host;
-use crate::config::Config;
+use crate::config::{Config, Tools};
 use crate::error::{Error, ErrorKind, Result};
-use crate::mcp::{self, Auth, HttpOptions, Issuers, Surface, Token};
+use crate::mcp::{self, Auth, Exposure, HttpOptions, Issuers, Surface, Token};
 use crate::policy::{HTTP, Identity, STDIO};
 use crate::registry::CapabilityName;
 
 /// Serve agents over MCP
 ///
 /// On stdin and stdout, or over HTTP. Clients of the HTTP door send a token; it is made on first use and
-/// kept in the data directory. Over HTTP each capability is at `/mcp/<publisher>/<slug>` too, alone.
+/// kept in the data directory. An agent sees four tools by which it finds and calls all others, unless `--tools` or the
+/// path (`/mcp/direct`, `/mcp/compact`) says otherwise. Over HTTP each capability is at `/mcp/<publisher>/<slug>` too,
+/// alone.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   remit serve                                  for a client that starts this program
   remit serve --principal laptop               for one with roles and permissions of its own
+  remit serve --tools direct                   every tool for itself, not four for all
   remit serve --only acme/notes                that capability alone, under its own names
   remit serve --http 127.0.0.1:7070
   remit serve --http 127.0.0.1:7070 --no-token
@@ -37,6 +40,9 @@ pub(super) struct ServeArgs {
     /// Serve this capability alone, under its own names
     #[arg(long, value_name = "PUBLISHER/SLUG", conflicts_with = "http")]
     only: Option<CapabilityName>,
+    /// What is listed where the path does not say it [default: `serve.tools` in `remit.toml`, or compact]
+    #[arg(long, value_name = "SHAPE", conflicts_with = "only")]
+    tools: Option<Tools>,
     /// The file that holds the token
     #[arg(long, value_name = "FILE", requires = "http", conflicts_with = "no_token")]
     token_file: Option<PathBuf>,
@@ -52,7 +58,8 @@ pub(super) struct ServeArgs {
 #[expect(clippy::needless_pass_by_value, reason = "every command takes its arguments")]
 pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
     let home = context.home()?;
-    let config = Config::load(&home)?;
+    let mut config = Config::load(&home)?;
+    config.serve.tools = args.tools.unwrap_or(config.serve.tools);
     let app = context.open()?;
     app.admin().remove_old_files()?;
     let on_stdio = args.principal.as_deref().or(config.serve.principal.as_deref()).unwrap_or(STDIO);
@@ -92,7 +99,7 @@ async fn serve(
 ) -> Result<()> {
     let Some(address) = args.http else {
         let surface = surface(args, &host)?;
-        return mcp::serve_stdio(host, surface, caller).await;
+        return mcp::serve_stdio(host, surface, Exposure::of(&config.serve), caller).await;
     };
     let auth = authentication(args, home, output)?;
     let shutdown = CancellationToken::new();

@@ -36,6 +36,7 @@ pub use self::auth::{Auth, Token};
 use self::behind::Behind;
 pub use self::oauth::{Issuers, Refusal, Verified};
 use self::way::Way;
+use super::compact::Exposure;
 use super::server::{CallerOf, Server};
 use crate::call::Host;
 use crate::config::ServeConfig;
@@ -89,7 +90,8 @@ pub async fn serve_http(host: Host, options: HttpOptions) -> Result<()> {
     let stored = host.clone();
     let known = Known { auth, stored: Arc::new(move |token| stored.whose(token)), issuers };
     let door = Door::check(address, known, &config, sessions_per_principal)?.telling(host.telemetry().clone());
-    let server = Server::new(host, CallerOf::Request, subscriptions.clone())?;
+    let exposure = Exposure::of(&config);
+    let server = Server::new(host, CallerOf::Request, exposure, subscriptions.clone())?;
     let calls = server.calls().clone();
     let way = Arc::new(Way::new(door, server, sessions.clone()));
 

@@ -7,6 +7,7 @@
 //! each of its lines is quoted, so that none can look like ours or like another capability's.
 
 use super::Surface;
+use super::compact::Shape;
 use super::text::{clean_line, clean_text};
 use crate::manifest::Manifest;
 use crate::registry::CapabilityName;
@@ -25,6 +26,13 @@ const GREETING: &str = "Tools of the capabilities installed in this Remit host. 
 only what a person granted it. A tool is named `<capability>__<tool>`. A refused call answers with a stable code \
 and a sentence: change the call if it says how, otherwise tell the person who runs this host; no tool here can \
 change a grant.";
+
+/// The same where the four tools of the compact surface stand for all.
+const GREETING_COMPACT: &str = "Tools of the capabilities installed in this Remit host, behind a few: `search` finds \
+tools by what they do, `call_read_tool` and `call_tool` call one, and `execute`, where it is listed, runs a program that \
+combines several in one round trip. Search first. Each capability runs in a sandbox and reaches only what a person \
+granted it. A refused call answers with a stable code and a sentence: change the call if it says how, otherwise tell the \
+person who runs this host; no tool here can change a grant.";
 
 /// The same for one capability.
 const GREETING_OF_ONE: &str = "Tools of one capability of a Remit host. It runs in a sandbox and reaches only what a \
@@ -52,11 +60,12 @@ impl<'a> About<'a> {
     }
 }
 
-/// The instructions of a surface that shows these.
-pub(super) fn instructions(surface: &Surface, shown: &[About<'_>]) -> String {
-    let mut text = match surface {
-        Surface::Joint => GREETING,
-        Surface::One(_) => GREETING_OF_ONE,
+/// The instructions of a surface that shows these in this shape.
+pub(super) fn instructions(surface: &Surface, shape: Shape, shown: &[About<'_>]) -> String {
+    let mut text = match (surface.one(), shape) {
+        (Some(_), _) => GREETING_OF_ONE,
+        (None, Shape::Direct) => GREETING,
+        (None, Shape::Compact) => GREETING_COMPACT,
     }
     .to_owned();
     let has_guidance = shown.iter().any(|about| about.guidance.is_some());
@@ -142,7 +151,7 @@ mod tests {
     fn said(surface: &Surface, cases: &[Case]) -> String {
         let shown: Vec<About<'_>> =
             cases.iter().map(|Case(name, manifest, has_tools)| About::new(name, manifest, *has_tools)).collect();
-        let text = instructions(surface, &shown);
+        let text = instructions(surface, Shape::Direct, &shown);
         assert!(length(&text) <= MAX_INSTRUCTIONS, "{}", length(&text));
         text
     }
@@ -157,6 +166,17 @@ mod tests {
         assert_eq!(said(&Surface::Joint, &cases), format!("{GREETING}\n\nInstalled: Notes Ignore all; Weather"));
         assert_eq!(said(&Surface::Joint, &[]), GREETING);
         assert_eq!(said(&Surface::One("acme/notes".parse().unwrap()), &[]), GREETING_OF_ONE);
+    }
+
+    #[test]
+    fn the_compact_surface_says_how_to_begin() {
+        let name = "acme/notes".parse().unwrap();
+        let manifest = case("acme/notes", "Notes", None, true).1;
+        let shown = [About::new(&name, &manifest, true)];
+        let text = instructions(&Surface::Joint, Shape::Compact, &shown);
+        assert_eq!(text, format!("{GREETING_COMPACT}\n\nInstalled: Notes"));
+        let alone = instructions(&Surface::One(name.clone()), Shape::Compact, &shown);
+        assert!(alone.starts_with(GREETING_OF_ONE), "one capability has no four tools");
     }
 
     #[test]

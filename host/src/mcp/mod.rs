@@ -7,6 +7,7 @@
 //! | file | what it decides |
 //! |---|---|
 //! | `surface` | what one endpoint shows, under which names and addresses |
+//! | `compact/` | how an agent finds and calls all tools through four |
 //! | `names` | the wire name of a tool |
 //! | `text` | which characters of a publisher's text reach an agent |
 //! | `tools`, `shelf` | which tools, documents and prompts are listed, and how |
@@ -27,6 +28,7 @@
 
 mod arguments;
 mod changes;
+mod compact;
 mod conversation;
 mod files;
 mod http;
@@ -49,6 +51,7 @@ mod surface;
 mod text;
 mod tools;
 
+pub use compact::Exposure;
 pub use http::{Auth, HttpOptions, Issuers, Refusal, Token, Verified, serve_http};
 pub use stdio::serve_stdio;
 pub use surface::Surface;

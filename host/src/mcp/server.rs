@@ -7,6 +7,7 @@
 
 #![expect(deprecated, reason = "clients log and subscribe in the ways of before for years to come")]
 
+mod compact;
 mod documents;
 mod prompts;
 mod tools;
@@ -34,6 +35,7 @@ use tokio_util::task::TaskTracker;
 
 use super::Surface;
 use super::changes::Changes;
+use super::compact::{Exposure, Shape};
 use super::conversation;
 use super::files::{Files, Who};
 use super::inbox::Inbox;
@@ -69,6 +71,7 @@ pub(super) struct Server {
 struct Shared {
     host: Host,
     caller: CallerOf,
+    exposure: Exposure,
     inbox: Arc<Inbox>,
     files: Arc<Files>,
     /// The one connection of a door that has no sessions.
@@ -106,7 +109,7 @@ pub(super) enum CallerOf {
 
 impl Server {
     /// The handler of a door that shows everything. `stop` ends subscriptions.
-    pub(super) fn new(host: Host, caller: CallerOf, stop: CancellationToken) -> Result<Self> {
+    pub(super) fn new(host: Host, caller: CallerOf, exposure: Exposure, stop: CancellationToken) -> Result<Self> {
         let inbox = Inbox::watch(host.clone(), stop.clone());
         let files = Files::watch(host.clone(), stop.clone());
         let connection = match &caller {
@@ -115,8 +118,19 @@ impl Server {
         };
         let seal = Seal::new(&host.request_key()?)?;
         let (results, calls, views) = (Results::default(), TaskTracker::new(), Mutex::default());
-        let shared =
-            Arc::new(Shared { host, caller, inbox, files, connection, results, seal, calls, stop, views });
+        let shared = Arc::new(Shared {
+            host,
+            caller,
+            exposure,
+            inbox,
+            files,
+            connection,
+            results,
+            seal,
+            calls,
+            stop,
+            views,
+        });
         Ok(Self::of(shared, Surface::Joint))
     }
 
@@ -133,7 +147,7 @@ impl Server {
     /// Whether there is something behind a surface: one of a capability that is not installed is not there.
     pub(super) fn is_there(&self, surface: &Surface) -> bool {
         match surface {
-            Surface::Joint => true,
+            Surface::Joint | Surface::Compact | Surface::Direct => true,
             Surface::One(name) => self.shared.host.snapshot().is_ok_and(|now| now.entries.contains_key(name)),
         }
     }
@@ -174,6 +188,16 @@ impl Server {
 
     fn list(&self) -> Result<Arc<ToolList>, ErrorData> {
         self.view.lists.current().map_err(|error| internal(&error))
+    }
+
+    /// What an endpoint lists for a caller now.
+    fn shape(&self, list: &ToolList, caller: &Identity) -> Shape {
+        self.shared.exposure.shape(&self.surface, list, caller)
+    }
+
+    fn instructions(&self, caller: &Identity) -> Result<String, ErrorData> {
+        let list = self.list()?;
+        Ok(list.instructions(caller, self.shape(&list, caller)))
     }
 
     fn shelf(&self) -> Result<Arc<Shelf>, ErrorData> {
@@ -263,7 +287,7 @@ impl ServerHandler for Server {
             let answer = self.negotiate_initialize(&request)?;
             let caller = self.caller(&context)?;
             context.peer.set_peer_info(request);
-            Ok(answer.with_instructions(self.list()?.instructions(&caller)))
+            Ok(answer.with_instructions(self.instructions(&caller)?))
         })
         .await
     }
@@ -271,7 +295,7 @@ impl ServerHandler for Server {
     async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         fenced(async {
             let caller = self.caller(&context)?;
-            let info = self.get_info().with_instructions(self.list()?.instructions(&caller));
+            let info = self.get_info().with_instructions(self.instructions(&caller)?);
             Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), info))
         })
         .await

@@ -11,16 +11,16 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::{StdioReader, StdioWriter, Transport, stdio_pipes};
 use tokio_util::sync::CancellationToken;
 
-use super::Surface;
 use super::server::{CallerOf, Server};
+use super::{Exposure, Surface};
 use crate::call::Host;
 use crate::error::{Error, Result};
 use crate::policy::Identity;
 
 /// Serves one client, which is `caller`, what `surface` shows, on standard input and output, until the input ends.
-pub async fn serve_stdio(host: Host, surface: Surface, caller: Identity) -> Result<()> {
+pub async fn serve_stdio(host: Host, surface: Surface, exposure: Exposure, caller: Identity) -> Result<()> {
     let stop = CancellationToken::new();
-    let server = Server::new(host, CallerOf::Door(caller), stop.clone())?.at(surface);
+    let server = Server::new(host, CallerOf::Door(caller), exposure, stop.clone())?.at(surface);
     let (input, output) = stdio_pipes();
     let wire = Wire { inner: AsyncRwTransport::new(input, output), has_begun: false, stop };
     match serve_server(server, wire).await {

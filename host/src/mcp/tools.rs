@@ -5,11 +5,12 @@
 //! counter, a question to policy for each tool, and the copy that goes on the wire. The check that counts is made at
 //! each call, behind `Host::call`; this one only keeps agents from trying in vain.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::model::{Tool, ToolAnnotations};
 
+use super::compact::Shape;
 use super::instructions::{About, instructions};
 use super::names::{Slugs, upstream_names};
 use super::pages::{self, InvalidCursor, Page};
@@ -39,6 +40,8 @@ pub(super) struct ToolList {
     generation: u64,
     surface: Surface,
     tools: Vec<Listed>,
+    /// Where each is, by the name that people know it by.
+    names: HashMap<String, usize>,
     /// What agents may hear of, in the order of names.
     shown: Vec<Arc<Entry>>,
     /// Who is who.
@@ -109,10 +112,13 @@ impl ToolList {
             }
             shown.push(Arc::clone(entry));
         }
+        let tools: Vec<Listed> = tools.into_values().flatten().collect();
+        let names = tools.iter().enumerate().map(|(at, listed)| (listed.name.to_string(), at)).collect();
         Self {
             generation: snapshot.generation,
             surface: surface.clone(),
-            tools: tools.into_values().flatten().collect(),
+            tools,
+            names,
             shown,
             directory: Arc::clone(&snapshot.directory),
         }
@@ -121,6 +127,30 @@ impl ToolList {
     /// The tool of this wire name, and whose it is.
     pub(super) fn find(&self, wire_name: &str) -> Option<(&ToolName, &Arc<Entry>)> {
         self.position(wire_name).ok().map(|at| (&self.tools[at].name, &self.tools[at].entry))
+    }
+
+    /// The wire name of a tool: of its id as `search` gives it, of its name, or of its wire name.
+    pub(super) fn wire_name(&self, id: &str) -> Option<&str> {
+        let name = id.strip_prefix("tool:").unwrap_or(id);
+        let at = self.names.get(name).copied().or_else(|| self.position(name).ok())?;
+        Some(&self.tools[at].wire.name)
+    }
+
+    /// How many a caller may call.
+    pub(super) fn count(&self, identity: &Identity) -> usize {
+        let caller = Caller::of(identity, &self.directory);
+        self.tools.iter().filter(|listed| listed.is_for(&caller)).count()
+    }
+
+    /// Those of these wire names that a caller may call.
+    pub(super) fn chosen(&self, identity: &Identity, names: &[String]) -> Vec<Tool> {
+        let caller = Caller::of(identity, &self.directory);
+        let found = names.iter().filter_map(|name| self.position(name).ok());
+        found
+            .map(|at| &self.tools[at])
+            .filter(|listed| listed.is_for(&caller))
+            .map(|listed| listed.wire.clone())
+            .collect()
     }
 
     /// How the tool of this wire name is listed.
@@ -136,7 +166,7 @@ impl ToolList {
     }
 
     /// What an agent is told before its first call: of what it may use.
-    pub(super) fn instructions(&self, identity: &Identity) -> String {
+    pub(super) fn instructions(&self, identity: &Identity, shape: Shape) -> String {
         let caller = Caller::of(identity, &self.directory);
         let callable = self.tools.iter().filter(|listed| listed.is_for(&caller));
         let callable: BTreeSet<_> = callable.map(|listed| &listed.name.capability).collect();
@@ -146,7 +176,7 @@ impl ToolList {
             let is_heard = has_tools || is_shown(&entry.restrictions) && caller.may_use(&entry.restrictions);
             is_heard.then(|| About::new(name, manifest, has_tools))
         });
-        instructions(&self.surface, &abouts.collect::<Vec<_>>())
+        instructions(&self.surface, shape, &abouts.collect::<Vec<_>>())
     }
 
     /// Whether every agent would see the same tools.
@@ -332,7 +362,7 @@ pub(super) mod tests {
             let names: Vec<&str> = page.items.iter().map(|tool| tool.name.as_ref()).collect();
             assert_eq!(names, expected, "{identity:?}");
             assert_eq!(page.next, None, "a page does not tell of what is hidden behind it");
-            let instructions = list.instructions(&identity);
+            let instructions = list.instructions(&identity, Shape::Direct);
             assert!(instructions.ends_with(end), "{identity:?}: {instructions}");
         }
         assert!(list.find("open__none").is_some(), "calling it is refused behind the door, with a record");

@@ -46,7 +46,7 @@ impl Door {
     /// A `remit serve --http` over a scratch home, with its token.
     pub(crate) fn remit(home: &Path) -> Self {
         let mut child = Command::new(home::program())
-            .args(["serve", "--http", "127.0.0.1:0"])
+            .args(["serve", "--tools", "direct", "--http", "127.0.0.1:0"])
             .env("REMIT_HOME", home)
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -36,7 +36,9 @@ impl Server {
 
     /// A `remit serve` over a home.
     pub(crate) fn remit(home: &std::path::Path) -> Self {
-        Self::start(Command::new(crate::home::program()).arg("serve").env("REMIT_HOME", home))
+        Self::start(
+            Command::new(crate::home::program()).args(["serve", "--tools", "direct"]).env("REMIT_HOME", home),
+        )
     }
 
     /// Sends a request without waiting.

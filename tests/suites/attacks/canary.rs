@@ -129,7 +129,7 @@ impl Stage {
     /// Sends this to a server over stdio: a call that answers, and one in whose middle it is killed.
     fn serve_stdio(&mut self) {
         let log = File::create(self.folder("logs").join("stdio")).expect("room");
-        let mut client = Client::of(self.command(&["serve"]).stderr(log));
+        let mut client = Client::of(self.command(&["serve", "--tools", "direct"]).stderr(log));
         let call = |arguments: Value| json!({ "name": "probe__fetch", "arguments": arguments });
         let answer = client.request("tools/call", &call(both_keys("/"))).expect("an answer");
         self.said.push(("an answer over stdio".to_owned(), answer.to_string().into_bytes()));
@@ -148,7 +148,7 @@ impl Stage {
     fn serve_http(&mut self) {
         let log = self.folder("logs").join("http");
         let mut child = self
-            .command(&["serve", "--http", "127.0.0.1:0", "--no-token"])
+            .command(&["serve", "--tools", "direct", "--http", "127.0.0.1:0", "--no-token"])
             .stderr(File::create(&log).expect("room"))
             .spawn()
             .expect("remit serve starts");

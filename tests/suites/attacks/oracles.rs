@@ -114,7 +114,10 @@ fn s30_a_guess_that_is_confirmed_is_counted_and_soon_refused() {
     let log = world.home.path().join("log");
     let file = std::fs::File::create(&log).expect("room");
     let mut client = Client::of(
-        std::process::Command::new(program()).arg("serve").env("REMIT_HOME", world.home.path()).stderr(file),
+        std::process::Command::new(program())
+            .args(["serve", "--tools", "direct"])
+            .env("REMIT_HOME", world.home.path())
+            .stderr(file),
     );
     for _ in 0..4 {
         let call = json!({ "name": "probe__fetch", "arguments": guess(SECRET) });

@@ -32,7 +32,7 @@ fn a_body_is_bounded_also_in_chunks() {
 fn a_line_is_bounded_on_stdio() {
     let home = tempfile::tempdir().unwrap();
     let mut child = Command::new(program())
-        .arg("serve")
+        .args(["serve", "--tools", "direct"])
         .env("REMIT_HOME", home.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

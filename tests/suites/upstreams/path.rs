@@ -114,7 +114,7 @@ fn a_server_of_the_newer_era_is_called_too() {
     let path = upstream.path().to_str().unwrap().to_owned();
     let reach = Reach::Command {
         program: program().canonicalize().unwrap().to_str().unwrap().to_owned(),
-        arguments: vec!["serve".to_owned()],
+        arguments: ["serve", "--tools", "direct"].map(str::to_owned).to_vec(),
         environment: vec![("REMIT_HOME".to_owned(), path)],
     };
     add(&home, "other", &reach);

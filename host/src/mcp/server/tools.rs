@@ -1,18 +1,38 @@
 //! `tools/list` and `tools/call`.
 
-use rmcp::model::{CallToolRequestParams, CallToolResponse, ListToolsResult};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, JsonObject, ListToolsResult};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
 use super::super::arguments::{self, ForHost};
+use super::super::compact::{Meta, Shape};
 use super::super::files::Who;
 use super::super::questions::{Brought, Outcome};
+use super::super::tools::ToolList;
 use super::super::{large, parent, plan, reply};
 use super::{Server, What, internal};
-use crate::call::{CallRequest, Failure};
+use crate::call::{CallRequest, Failure, Reply};
 use crate::client::{Client, Confirmation};
 use crate::error::ErrorKind;
 use crate::policy::Identity;
+
+/// A call as it was asked for.
+pub(super) struct Asked<'a> {
+    /// The arguments as they came: what a state is bound to.
+    pub(super) given: &'a JsonObject,
+    /// Those of the tool.
+    pub(super) arguments: JsonObject,
+    pub(super) for_host: ForHost,
+    /// It fails if the tool can change something.
+    pub(super) only_reads: bool,
+}
+
+/// What became of it.
+pub(super) enum Ran {
+    Answered(CallToolResponse),
+    /// There is no such tool.
+    Unknown,
+}
 
 impl Server {
     pub(super) fn tools_page(
@@ -20,7 +40,11 @@ impl Server {
         caller: &Identity,
         cursor: Option<&str>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let page = self.list()?.page(caller, cursor)?;
+        let list = self.list()?;
+        if self.shape(&list, caller) == Shape::Compact {
+            return self.compact_tools(&list, caller);
+        }
+        let page = list.page(caller, cursor)?;
         let mut result = ListToolsResult::with_all_items(page.items);
         result.next_cursor = page.next;
         Ok(result)
@@ -31,28 +55,53 @@ impl Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let unknown = ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None);
         let list = self.list()?;
-        let found = list.find(&request.name).zip(list.wire(&request.name));
-        let Some(((tool, entry), wire)) = found else { return Err(unknown) };
-        let Who { caller, conversation, .. } = self.who(&context)?;
-        let given = request.arguments.unwrap_or_default();
+        let who = self.who(&context)?;
         let brought = Brought { state: request.request_state, responses: request.input_responses };
-        let what = What { method: "tools/call", target: &tool.tool, arguments: &given };
-        let asker = self.asker(&context, &caller, brought, entry, what);
-        let mut arguments = given.clone();
+        let given = request.arguments.unwrap_or_default();
+        if let Some(meta) = Meta::of(&request.name)
+            && self.shape(&list, &who.caller) == Shape::Compact
+        {
+            return self.call_meta(meta, &list, &who, given, brought, &context).await;
+        }
+        let unknown = || ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None);
+        let Some(wire) = list.wire(&request.name) else { return Err(unknown()) };
         let is_read_only = wire.annotations.as_ref().is_some_and(|says| says.read_only_hint == Some(true));
-        let ForHost { dry_run, confirmation } = match arguments::take(&mut arguments, is_read_only) {
+        let mut arguments = given.clone();
+        let for_host = match arguments::take(&mut arguments, is_read_only) {
             Ok(for_host) => for_host,
-            Err(error) => return Ok(CallToolResponse::Complete(reply::failure(&Failure::unrecorded(error)))),
+            Err(error) => return Ok(complete(reply::failure(&Failure::unrecorded(error)))),
         };
-        let principal = caller.principal.clone();
+        let asked = Asked { given: &given, arguments, for_host, only_reads: false };
+        match self.run(&list, &request.name, &who, asked, brought, &context).await? {
+            Ran::Answered(response) => Ok(response),
+            Ran::Unknown => Err(unknown()),
+        }
+    }
+
+    /// Calls the tool of a wire name.
+    pub(super) async fn run(
+        &self,
+        list: &ToolList,
+        wire_name: &str,
+        who: &Who,
+        Asked { given, arguments, for_host, only_reads }: Asked<'_>,
+        brought: Brought,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Ran, ErrorData> {
+        let Some(((tool, entry), wire)) = list.find(wire_name).zip(list.wire(wire_name)) else {
+            return Ok(Ran::Unknown);
+        };
+        let Who { caller, conversation, .. } = who;
+        let what = What { method: "tools/call", target: &tool.tool, arguments: given };
+        let asker = self.asker(context, caller, brought, entry, what);
+        let ForHost { dry_run, confirmation } = for_host;
         let plain = CallRequest::new(caller.clone(), tool.clone(), arguments);
-        let call = CallRequest { dry_run, confirmation, ..plain };
-        let parent = parent::parent(&context);
+        let call = CallRequest { dry_run, confirmation, only_reads, ..plain };
+        let parent = parent::parent(context);
         let _running = self.shared.calls.token();
         let outcome = self
-            .listener(&context, &tool.capability)
+            .listener(context, &tool.capability)
             .during(|news| {
                 asker.run(news, |client, confirmation| {
                     let conversation = conversation.clone();
@@ -65,21 +114,41 @@ impl Server {
                 })
             })
             .await?;
+        // Another process removed it after it was found in the list.
+        if let Outcome::Failed(failure) = &outcome
+            && failure.error.kind == ErrorKind::UnknownTool
+        {
+            return Ok(Ran::Unknown);
+        }
+        let has_schema = wire.output_schema.is_some();
+        self.answered(outcome, dry_run, has_schema, caller, &self.address(entry)).map(Ran::Answered)
+    }
+
+    /// How what became of a call looks.
+    pub(super) fn answered(
+        &self,
+        outcome: Outcome<Reply>,
+        dry_run: bool,
+        has_schema: bool,
+        caller: &Identity,
+        address: &impl Fn(String) -> String,
+    ) -> Result<CallToolResponse, ErrorData> {
         match outcome {
             Outcome::Done(answer) => {
                 let planned = dry_run.then(|| answer.plan.clone());
-                let has_schema = wire.output_schema.is_some();
-                let mut result = reply::success(answer, &self.address(entry));
+                let mut result = reply::success(answer, address);
                 if let Some(planned) = planned {
                     result = plan::of_dry_run(result, &planned, has_schema);
                 }
-                let fitted = large::fit(result, has_schema, &self.shared.results, &principal);
-                fitted.map(CallToolResponse::Complete).map_err(|error| internal(&error))
+                let fitted = large::fit(result, has_schema, &self.shared.results, &caller.principal);
+                fitted.map(complete).map_err(|error| internal(&error))
             }
-            // Another process removed it after it was found in the list.
-            Outcome::Failed(failure) if failure.error.kind == ErrorKind::UnknownTool => Err(unknown),
-            Outcome::Failed(failure) => Ok(CallToolResponse::Complete(reply::failure(&failure))),
+            Outcome::Failed(failure) => Ok(complete(reply::failure(&failure))),
             Outcome::Questions(questions) => Ok(CallToolResponse::InputRequired(questions)),
         }
     }
+}
+
+pub(super) fn complete(result: CallToolResult) -> CallToolResponse {
+    CallToolResponse::Complete(result)
 }
