@@ -4,16 +4,19 @@
 //! and a text that holds all words of a query more than one that holds one of them often. How common a word is, is
 //! counted among what the caller may see, so nothing else moves a result.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 
-use super::words::{asked, is_stop, is_typo, same, stem, words};
+use super::words::{asked, is_stop, is_typo, same, short, stem, words};
 
 /// How soon more of the same word stops counting more.
 const SATURATION: f32 = 1.2;
 
 /// How much a long field takes from the words in it.
 const LENGTH: f32 = 0.75;
+
+/// What a word counts that another is short for.
+const SHORT: f32 = 0.9;
 
 /// What a word that only means the same counts.
 const SAME: f32 = 0.55;
@@ -23,6 +26,15 @@ const BEGINNING: f32 = 0.6;
 
 /// What a mistyped word counts.
 const TYPO: f32 = 0.6;
+
+/// How much it counts that a text holds all that was asked for.
+const ALL: f32 = 0.65;
+
+/// How much it counts that a text is called by nothing else than what was asked for.
+const CALLED: f32 = 0.5;
+
+/// How much a word counts that no text has.
+const UNKNOWN: f32 = 1.0;
 
 /// Letters from which on a word may be the beginning of another.
 const SHORTEST_BEGINNING: usize = 3;
@@ -34,6 +46,8 @@ pub(super) enum Field {
     Title,
     Keyword,
     Description,
+    /// What a description says after its first sentence.
+    More,
     Property,
     Domain,
 }
@@ -48,7 +62,8 @@ pub(super) struct Text {
 #[derive(Debug, Default)]
 pub(super) struct Index {
     words: BTreeMap<Box<str>, Vec<Posting>>,
-    texts: u32,
+    /// For each text: by how many words it is called.
+    heads: Vec<u16>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +73,19 @@ struct Posting {
     weight: f32,
     /// Where it stands best.
     field: Field,
+    /// It is one of the words that the text is called by.
+    in_head: bool,
+}
+
+/// What a text holds of a query.
+#[derive(Default)]
+struct Held {
+    score: f32,
+    /// Of the words that it holds.
+    importance: f32,
+    /// How many of them it is called by.
+    of_head: u16,
+    why: Vec<(Field, String)>,
 }
 
 /// A text that fits a query.
@@ -76,10 +104,16 @@ impl Field {
             Self::Name => (3.0, 3.0),
             Self::Title => (2.2, 4.0),
             Self::Keyword => (2.2, 6.0),
-            Self::Description => (1.0, 14.0),
+            Self::Description => (1.0, 10.0),
+            Self::More => (0.25, 20.0),
             Self::Property => (0.5, 8.0),
             Self::Domain => (1.2, 1.5),
         }
+    }
+
+    /// Whether a text is called by the words in it.
+    fn is_head(self) -> bool {
+        matches!(self, Self::Name | Self::Title)
     }
 
     /// What an agent is told.
@@ -88,7 +122,7 @@ impl Field {
             Self::Name => "name",
             Self::Title => "title",
             Self::Keyword => "keyword",
-            Self::Description => "description",
+            Self::Description | Self::More => "description",
             Self::Property => "input",
             Self::Domain => "domain",
         }
@@ -96,6 +130,13 @@ impl Field {
 }
 
 impl Text {
+    /// The same with a description: what it says first counts most.
+    pub(super) fn described(self, description: &str) -> Self {
+        let end = description.find(". ").or_else(|| description.find('\n')).unwrap_or(description.len());
+        let (first, more) = description.split_at(end);
+        self.with(Field::Description, first).with(Field::More, more)
+    }
+
     /// The same with a field more.
     pub(super) fn with(mut self, field: Field, text: &str) -> Self {
         self.fields.push((field, words(text).into_iter().filter(|word| !is_stop(word)).collect()));
@@ -106,15 +147,19 @@ impl Text {
 impl Index {
     /// Adds a text and gives its number.
     pub(super) fn add(&mut self, text: &Text) -> u32 {
-        let number = self.texts;
-        self.texts += 1;
+        let number = u32::try_from(self.heads.len()).unwrap_or(u32::MAX);
         let mut weights: HashMap<String, (f32, f32, Field)> = HashMap::new();
+        let mut head = BTreeSet::new();
         for (field, words) in &text.fields {
             let (weight, usual) = field.weight();
             #[expect(clippy::cast_precision_loss, reason = "words of a field")]
             let share = weight / (1.0 - LENGTH + LENGTH * words.len() as f32 / usual).max(0.3);
             for word in words {
-                let known = weights.entry(stem(word)).or_insert((0.0, 0.0, *field));
+                let word = stem(word);
+                if field.is_head() {
+                    head.insert(word.clone());
+                }
+                let known = weights.entry(word).or_insert((0.0, 0.0, *field));
                 known.0 += share;
                 if share > known.1 {
                     (known.1, known.2) = (share, *field);
@@ -122,8 +167,15 @@ impl Index {
             }
         }
         for (word, (weight, _, field)) in weights {
-            self.words.entry(word.into_boxed_str()).or_default().push(Posting { text: number, weight, field });
+            let in_head = head.contains(&word);
+            self.words.entry(word.into_boxed_str()).or_default().push(Posting {
+                text: number,
+                weight,
+                field,
+                in_head,
+            });
         }
+        self.heads.push(u16::try_from(head.len()).unwrap_or(u16::MAX));
         number
     }
 
@@ -142,42 +194,47 @@ impl Index {
         let all = visible.iter().filter(|is_visible| **is_visible).count().max(1) as f32;
         let is_visible =
             |posting: &&Posting| visible.get(posting.text as usize).is_some_and(|is_visible| *is_visible);
-        // For each text: what it scores, how much of the query it holds, and why.
-        let mut fits: HashMap<u32, (f32, f32, Vec<(Field, String)>)> = HashMap::new();
+        let mut fits: HashMap<u32, Held> = HashMap::new();
         let mut whole = 0.0;
         for word in &asked {
-            let mut best: HashMap<u32, (f32, Field, &str)> = HashMap::new();
+            let mut best: HashMap<u32, (f32, Posting, &str)> = HashMap::new();
             let mut most = 0.0_f32;
             for (term, share) in self.variants(word, &is_visible) {
                 let Some((term, postings)) = self.words.get_key_value(term.as_str()) else { continue };
                 let seen: Vec<&Posting> = postings.iter().filter(&is_visible).collect();
                 #[expect(clippy::cast_precision_loss, reason = "a number of texts")]
                 let rarity = (1.0 + (all - seen.len() as f32 + 0.5) / (seen.len() as f32 + 0.5)).ln();
-                if share >= 1.0 {
+                if share >= 1.0 && !seen.is_empty() {
                     most = rarity;
                 }
                 for posting in seen {
                     let fits =
                         share * rarity * posting.weight * (SATURATION + 1.0) / (posting.weight + SATURATION);
-                    let known = best.entry(posting.text).or_insert((0.0, posting.field, term));
+                    let known = best.entry(posting.text).or_insert((0.0, *posting, term));
                     if fits > known.0 {
-                        *known = (fits, posting.field, term);
+                        *known = (fits, *posting, term);
                     }
                 }
             }
-            let importance = if most > 0.0 { most } else { all.ln().max(1.0) * 0.5 };
+            // A word that nothing has says little of which text is meant.
+            let importance = if most > 0.0 { most } else { UNKNOWN };
             whole += importance;
-            for (text, (score, field, term)) in best {
-                let fit = fits.entry(text).or_default();
-                fit.0 += score;
-                fit.1 += importance;
-                fit.2.push((field, term.to_owned()));
+            for (text, (score, posting, term)) in best {
+                let held = fits.entry(text).or_default();
+                held.score += score;
+                held.importance += importance;
+                held.of_head += u16::from(posting.in_head);
+                held.why.push((posting.field, term.to_owned()));
             }
         }
-        let mut fits: Vec<Fit> = fits
-            .into_iter()
-            .map(|(text, (score, held, why))| Fit { text, score: score * (0.35 + 0.65 * held / whole), why })
-            .collect();
+        let fit = |(text, held): (u32, Held)| {
+            let head = f32::from(self.heads[text as usize].max(1));
+            let called = (f32::from(held.of_head) / head).min(1.0);
+            let score =
+                held.score * (1.0 - ALL + ALL * held.importance / whole) * (1.0 - CALLED + CALLED * called);
+            Fit { text, score, why: held.why }
+        };
+        let mut fits: Vec<Fit> = fits.into_iter().map(fit).collect();
         fits.sort_by(|one, other| other.score.total_cmp(&one.score).then(one.text.cmp(&other.text)));
         fits
     }
@@ -189,6 +246,7 @@ impl Index {
         let is_there =
             |term: &str| self.words.get(term).is_some_and(|postings| postings.iter().any(|one| is_visible(&one)));
         let mut variants = vec![(own.clone(), 1.0)];
+        variants.extend(short(word).into_iter().map(|other| (other, SHORT)));
         variants.extend(same(word).into_iter().map(|other| (other, SAME)));
         if word.chars().count() >= SHORTEST_BEGINNING {
             let from = self

@@ -11,39 +11,63 @@ const MAX_WORD: usize = 40;
 /// What says nothing of a task.
 const STOP: &[&str] = &[
     "a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from", "has", "have",
-    "how", "i", "if", "in", "into", "is", "it", "its", "me", "my", "need", "of", "on", "or", "our", "please",
-    "so", "some", "that", "the", "their", "them", "there", "these", "this", "those", "to", "up", "us", "want",
-    "was", "we", "what", "when", "where", "which", "who", "whose", "will", "with", "would", "you", "your",
+    "how", "i", "if", "in", "into", "is", "it", "its", "me", "need", "of", "on", "or", "our", "please", "so",
+    "some", "that", "the", "their", "them", "there", "these", "this", "those", "to", "up", "us", "want", "was",
+    "we", "what", "when", "where", "which", "who", "whose", "will", "with", "would", "you", "your",
+];
+
+/// What people write short, and what they mean.
+const SHORT: &[&[&str]] = &[
+    &["repo", "repository"],
+    &["org", "organization", "organisation"],
+    &["pr", "pull"],
+    &["env", "environment"],
+    &["config", "configuration"],
+    &["doc", "documentation"],
+    &["auth", "authentication"],
+    &["app", "application"],
+    &["db", "database"],
+    &["my", "mine", "own", "authenticated"],
 ];
 
 /// Words that mean the same in a task. A word may stand in several rows.
 const SAME: &[&[&str]] = &[
-    &["create", "add", "new", "make", "open", "register", "insert", "start"],
-    &["delete", "remove", "destroy", "drop", "erase", "clear", "revoke", "unset"],
-    &["list", "show", "all", "enumerate", "browse", "find"],
-    &["get", "read", "show", "view", "fetch", "see", "look", "retrieve", "check", "display"],
-    &["update", "edit", "change", "modify", "set", "rename", "replace", "adjust"],
+    &["create", "add", "new", "make", "open", "register", "insert", "write", "save", "post", "submit"],
+    &["add", "give", "grant", "invite", "put", "append"],
+    &["delete", "remove", "destroy", "drop", "erase", "clear", "revoke", "unset", "take"],
+    &["list", "show", "all", "enumerate", "browse", "find", "which"],
+    &[
+        "get",
+        "read",
+        "show",
+        "view",
+        "fetch",
+        "see",
+        "look",
+        "retrieve",
+        "check",
+        "display",
+        "detail",
+        "information",
+    ],
+    &["update", "edit", "change", "modify", "set", "rename", "replace", "adjust", "close"],
     &["search", "find", "query", "lookup", "look"],
     &["send", "post", "submit", "publish", "deliver"],
     &["stop", "cancel", "abort", "halt"],
     &["run", "execute", "trigger", "dispatch", "start", "launch"],
-    &["disable", "deactivate", "off"],
-    &["enable", "activate", "on"],
+    &["disable", "deactivate"],
+    &["enable", "activate"],
+    &["again", "rerun", "repeat", "retry"],
     &["download", "export", "fetch"],
     &["upload", "import"],
-    &["repo", "repository"],
-    &["org", "organization", "organisation", "company"],
-    &["pr", "pull"],
-    &["env", "environment"],
-    &["config", "configuration", "setting", "settings", "preference"],
-    &["user", "person", "people", "account"],
+    &["setting", "preference", "configuration"],
+    &["user", "person", "people", "account", "member"],
     &["picture", "image", "photo"],
     &["mail", "email", "message"],
-    &["doc", "document", "documentation"],
     &["directory", "folder"],
     &["comment", "reply", "remark"],
-    &["reopen", "open"],
-    &["close", "finish", "end"],
+    &["unassign", "remove"],
+    &["limit", "restrict", "restriction", "quota"],
 ];
 
 static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
@@ -95,10 +119,19 @@ pub(super) fn stem(word: &str) -> String {
     STEMMER.stem(word).into_owned()
 }
 
+/// The stems of the words that this one is short for, or that are short for it.
+pub(super) fn short(word: &str) -> Vec<String> {
+    of_rows(SHORT, word)
+}
+
 /// The stems of the words that mean the same as this one.
 pub(super) fn same(word: &str) -> Vec<String> {
+    of_rows(SAME, word)
+}
+
+fn of_rows(rows: &[&[&str]], word: &str) -> Vec<String> {
     let own = stem(word);
-    let rows = SAME.iter().filter(|row| row.iter().any(|other| *other == word || stem(other) == own));
+    let rows = rows.iter().filter(|row| row.iter().any(|other| *other == word || stem(other) == own));
     let mut stems: Vec<String> = rows.flat_map(|row| row.iter().map(|other| stem(other))).collect();
     stems.sort();
     stems.dedup();
@@ -187,7 +220,7 @@ mod tests {
     #[test]
     fn words_that_mean_the_same_are_known_by_any_of_their_forms() {
         assert!(same("deleting").contains(&stem("remove")));
-        assert!(same("repo").contains(&stem("repository")));
+        assert!(short("repos").contains(&stem("repository")));
         assert!(!same("create").contains(&stem("create")));
         assert_eq!(same("weather"), Vec::<String>::new());
     }

@@ -24,7 +24,7 @@ impl Kind for Capabilities {
         let text = Text::default()
             .with(Field::Name, &manifest.slug)
             .with(Field::Title, &manifest.title)
-            .with(Field::Description, &manifest.description)
+            .described(&manifest.description)
             .with(Field::Keyword, &manifest.keywords.join(" "))
             .with(Field::Domain, domain(entry));
         let (id, line) = (entry.capability.name.to_string(), manifest.description.clone());

@@ -21,7 +21,7 @@ impl Kind for Prompts {
             let text = Text::default()
                 .with(Field::Name, &prompt.name)
                 .with(Field::Title, prompt.title.as_deref().unwrap_or_default())
-                .with(Field::Description, &prompt.description)
+                .described(&prompt.description)
                 .with(Field::Domain, domain(entry));
             let name = prompt.title.clone().unwrap_or_else(|| prompt.name.clone());
             let id = format!("{}.{}", entry.capability.name, prompt.name);

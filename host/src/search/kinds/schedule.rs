@@ -21,7 +21,7 @@ impl Kind for Schedules {
             let does = preset.prompt.as_deref().or(preset.tool.as_deref()).unwrap_or_default();
             let text = Text::default()
                 .with(Field::Name, &preset.name)
-                .with(Field::Description, does)
+                .described(does)
                 .with(Field::Keyword, "schedule loop recurring")
                 .with(Field::Domain, domain(entry));
             let line = format!("{}: {does}", preset.schedule_expression);

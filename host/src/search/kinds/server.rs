@@ -24,7 +24,7 @@ impl Kind for Servers {
         let text = Text::default()
             .with(Field::Name, &manifest.slug)
             .with(Field::Title, &manifest.title)
-            .with(Field::Description, &manifest.description);
+            .described(&manifest.description);
         vec![Item {
             id: manifest.slug.clone(),
             name: manifest.title.clone(),

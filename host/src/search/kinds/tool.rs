@@ -26,8 +26,10 @@ impl Kind for Tools {
             let keywords = [&tool.tags[..], &tool.keywords, &manifest.keywords].concat().join(" ");
             let text = Text::default()
                 .with(Field::Name, &tool.name)
+                // On the wire it stands before the name.
+                .with(Field::Name, &manifest.slug)
                 .with(Field::Title, tool.title.as_deref().unwrap_or_default())
-                .with(Field::Description, &tool.description)
+                .described(&tool.description)
                 .with(Field::Keyword, &keywords)
                 .with(Field::Property, &properties.join(" "))
                 .with(Field::Domain, &format!("{} {}", domain(entry), manifest.title));
