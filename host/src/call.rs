@@ -18,8 +18,8 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use self::operation::{Found, Operation, Request};
-use self::trail::{Passed, Trail, finish};
 pub use self::program::{Program, Within};
+use self::trail::{Passed, Trail, finish};
 pub use self::visit::{Draft, Subject, Visit};
 pub use crate::answer::documents::{Document, Message, Prompt, Proposals, Role};
 use crate::answer::{Answer, ToolAnswer};

@@ -20,8 +20,8 @@ use crate::policy::{self, Restriction};
 use crate::registry::{Capability, ToolName};
 use crate::store::{Spend, Store};
 pub(crate) use token::NONCE_BYTES;
-use token::{Key, Subject};
 pub(crate) use token::end_of;
+use token::{Key, Subject};
 
 /// How a call stands with the word of a person.
 #[derive(Debug)]

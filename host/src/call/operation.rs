@@ -95,7 +95,17 @@ impl Request {
     pub(super) fn of_visit(visit: Visit, operation: Operation) -> Self {
         let Visit { caller, capability, client, locale } = visit;
         let confirmation = Confirmation::Missing;
-        Self { caller, capability, operation, dry_run: false, confirmation, client, locale, run: None, within: None }
+        Self {
+            caller,
+            capability,
+            operation,
+            dry_run: false,
+            confirmation,
+            client,
+            locale,
+            run: None,
+            within: None,
+        }
     }
 
     /// What it means among what is installed.
@@ -112,7 +122,9 @@ impl Request {
             Operation::Read(uri) => find_document(entry, uri),
             Operation::Prompt { name, .. } => find_prompt(entry, name).map(Target::Prompt),
             Operation::Complete(draft) => find_subject(entry, &draft.subject),
-            Operation::Execute(_) => (entry.capability.manifest.runtime == Runtime::Engine).then_some(Target::Program),
+            Operation::Execute(_) => {
+                (entry.capability.manifest.runtime == Runtime::Engine).then_some(Target::Program)
+            }
         };
         match found.filter(|target| self.may_know(entry, target)) {
             Some(target) => Ok(Found { entry: entry.clone(), target, directory: snapshot.directory.clone() }),

@@ -89,7 +89,11 @@ fn one(record: Option<&Record>, calls: &[Record], id: &str, context: &Context) -
     let Some(record) = record else {
         return Err(Error::new(ErrorKind::Usage, format!("there is no record `{id}`")).hint("remit audit"));
     };
-    if output.is_json() { output.value(&whole_value(record, calls)) } else { output.text(&record_text(record, calls)) }
+    if output.is_json() {
+        output.value(&whole_value(record, calls))
+    } else {
+        output.text(&record_text(record, calls))
+    }
 }
 
 fn list(records: &[Record], limit: usize, context: &Context) -> Result<()> {

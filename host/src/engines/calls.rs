@@ -34,7 +34,8 @@ const AT_ONCE: usize = 8;
 const BYTES: usize = 8 * 1024 * 1024;
 
 /// Makes one call, in the way of every call.
-pub(crate) type Calling = Box<dyn Fn(Call) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>> + Send>> + Send + Sync>;
+pub(crate) type Calling =
+    Box<dyn Fn(Call) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>> + Send>> + Send + Sync>;
 
 /// One call of a program.
 pub(crate) struct Call {
@@ -68,7 +69,9 @@ enum State {
     Open,
     Ended(Result<String, bound::Failure>),
     /// It waits for the word of a person, which its token brings.
-    Unconfirmed { token: String },
+    Unconfirmed {
+        token: String,
+    },
 }
 
 /// The calls of one run.

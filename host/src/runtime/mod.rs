@@ -19,8 +19,8 @@ mod ticker;
 
 pub use admission::Admission;
 pub use bindings::{
-    ask, bindings as bound, completions, entities, http, listing, log, loops, program, progress, prompts, resources,
-    tools,
+    ask, bindings as bound, completions, entities, http, listing, log, loops, program, progress, prompts,
+    resources, tools,
 };
 pub use budget::{Lease, Stop, charge, charge_many, spend};
 pub use cache::CompiledCache;

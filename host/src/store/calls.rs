@@ -75,7 +75,8 @@ impl Store {
                  ORDER BY id DESC LIMIT ?6",
             )?;
             let Query { id, parent, capability, tool, outcome, request_outcome, .. } = query;
-            let mut rows = statement.query((id, capability, tool, outcome, since, limit, request_outcome, parent))?;
+            let mut rows =
+                statement.query((id, capability, tool, outcome, since, limit, request_outcome, parent))?;
             let mut records = Vec::new();
             while let Some(row) = rows.next()? {
                 let mut record = read_record(row)?;

@@ -47,13 +47,14 @@ fn a_program_combines_capabilities_and_each_call_has_its_record() {
         return await remit.keeper.get({ entity: 'notes', key: 'k' });";
     let plain = Program::new(Identity::operator("test"), source);
     let reply = home.run(Program { confirmation: Confirmation::Standing, ..plain }).expect("a result");
-    assert_eq!(reply.structured.expect("structured")["result"], r#""one twothree" 1"#);
+    assert_eq!(reply.structured.expect("structured")["result"], r#"1 "one twothree""#);
     assert_eq!(
         home.calls_of_last(),
         ["test/echo.echo ok", "test/echo.echo ok", "test/keeper.put ok", "test/keeper.get ok"]
     );
     let record = home.records().into_iter().find(|record| record.tool == "execute").expect("a record");
-    let parts: u64 = home.records().iter().filter(|record| record.parent.is_some()).map(|part| part.usage.fuel).sum();
+    let parts: u64 =
+        home.records().iter().filter(|record| record.parent.is_some()).map(|part| part.usage.fuel).sum();
     assert!(record.usage.fuel > parts && parts > 0, "what its calls spend is spent by the program");
 
     let shown = remit(home.path(), &["audit", &record.id, "--json"], "").json();
@@ -76,7 +77,10 @@ fn what_fails_is_thrown_with_its_code() {
         home.execute(&source).expect("a result").structured.expect("structured")["result"].clone()
     };
     let failure = caught("remit.echo.echo({ massage: 'm' })");
-    assert_eq!((&failure["code"], &failure["isError"], &failure["schema"]), (&json!("call/invalid-input"), &json!(true), &json!(true)));
+    assert_eq!(
+        (&failure["code"], &failure["isError"], &failure["schema"]),
+        (&json!("call/invalid-input"), &json!(true), &json!(true))
+    );
     assert_eq!(failure["tool"], "echo.echo");
     assert_eq!(caught("remit.echo.echo()")["code"], "call/invalid-input");
     assert_eq!(caught("remit.echo.echo('text')")["code"], "call/invalid-input");
@@ -158,7 +162,8 @@ fn in_a_dry_run_no_call_changes_anything() {
     let program = Program { dry_run: true, ..Program::new(Identity::operator("test"), source) };
     let reply = home.run(program).expect("a result");
     assert_eq!(reply.structured.expect("structured")["result"], "1 0");
-    let planned: Vec<_> = reply.plan.changes.iter().map(|change| format!("{} {}", change.action, change.key)).collect();
+    let planned: Vec<_> =
+        reply.plan.changes.iter().map(|change| format!("{} {}", change.action, change.key)).collect();
     assert_eq!(planned, ["put k", "delete k"]);
     let records = home.records();
     let made = &records[..records.len() - before];
@@ -173,13 +178,17 @@ fn calls_share_the_time_of_their_program_and_have_places_of_their_own() {
     let home = Home::with_engine("[runtime]\ncalls = 1\ncalls-per-capability = 1\n[principals]\ncalls = 1\n");
     home.install(built("echo"));
     home.app.admin().add_principal("ada", Allowance::default(), None).expect("a principal");
-    let source = "return (await Promise.all([1, 2, 3].map((n) => remit.echo.echo({ message: String(n) })))).join('')";
+    let source =
+        "return (await Promise.all([1, 2, 3].map((n) => remit.echo.echo({ message: String(n) })))).join('')";
     assert_eq!(result(&home.run_as("ada", source)), r#""123""#);
 
     let home = Home::with_engine("[ceilings]\ntime-ms = 1500\n");
     home.install(built("echo"));
     let begun = std::time::Instant::now();
-    assert_eq!(result(&home.execute("while (true) { await remit.echo.echo({ message: 'm' }) }")), "budget/host-calls");
+    assert_eq!(
+        result(&home.execute("while (true) { await remit.echo.echo({ message: 'm' }) }")),
+        "budget/host-calls"
+    );
     assert!(begun.elapsed() < Duration::from_secs(60));
     let value: Value = home.execute("return null").expect("a result").structured.expect("structured");
     assert_eq!(value["result"], Value::Null);

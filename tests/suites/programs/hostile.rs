@@ -37,7 +37,10 @@ fn loops_and_floods_of_promises_spend_their_fuel() {
         ("while (true) {}", &["budget/fuel"]),
         ("for (;;) await null", &["budget/fuel"]),
         ("const f = () => Promise.resolve().then(f); await f()", &["budget/fuel"]),
-        ("const f = () => { Promise.resolve().then(f); Promise.resolve().then(f) }; f(); await new Promise(() => {})", &["budget/fuel", "budget/memory"]),
+        (
+            "const f = () => { Promise.resolve().then(f); Promise.resolve().then(f) }; f(); await new Promise(() => {})",
+            &["budget/fuel", "budget/memory"],
+        ),
         ("return /^(a+)+$/.test('a'.repeat(40) + 'b')", &["budget/fuel"]),
         ("return await { then() { while (true) {} } }", &["budget/fuel"]),
     ]);
@@ -53,12 +56,20 @@ fn what_is_too_large_or_too_deep_does_not_come_to_be() {
         ("const f = () => f(); f()", &["program/failed"]),
         ("const o = { get a() { return this.a } }; return o.a", &["program/failed"]),
         ("const f = () => [1].map(f); f()", &["program/failed"]),
-        ("let a = []; for (let n = 0; n < 100000; n++) a = [a]; return a", &["program/failed", "budget/fuel", "budget/memory"]),
-        ("let a = []; for (let n = 0; n < 100000; n++) a = [a]; return String(a)", &["program/failed", "budget/fuel", "budget/memory"]),
-        ("return new Array(5 * 1024).fill('x'.repeat(1024)).join('')", &["call/invalid-output"]),
+        (
+            "let a = []; for (let n = 0; n < 100000; n++) a = [a]; return a",
+            &["program/failed", "budget/fuel", "budget/memory"],
+        ),
+        (
+            "let a = []; for (let n = 0; n < 100000; n++) a = [a]; return String(a)",
+            &["program/failed", "budget/fuel", "budget/memory"],
+        ),
     ]);
     let nested = format!("return {}1{}", "(".repeat(50_000), ")".repeat(50_000));
     ends_with(&[(&nested, &["program/failed", "program/invalid"])]);
+
+    let ran = Home::with_engine("").execute("return new Array(5 * 1024).fill('x'.repeat(1024)).join('')");
+    assert_eq!(result(&ran), "call/invalid-output", "{ran:?}");
 }
 
 #[test]
@@ -89,15 +100,24 @@ fn prototypes_that_were_changed_change_nothing_for_the_host() {
     let cases = [
         // Neither what comes in nor what goes out uses what the program can reach.
         ("JSON.parse = JSON.stringify = () => 'mine'; return await remit.echo.echo({ message: 'm' })", r#""m""#),
-        ("Object.prototype.message = 'mine'; try { return await remit.echo.echo({}) } catch (e) { return e.code }", r#""call/invalid-input""#),
+        (
+            "Object.prototype.message = 'mine'; try { return await remit.echo.echo({}) } catch (e) { return e.code }",
+            r#""call/invalid-input""#,
+        ),
         ("Promise.prototype.then = () => { throw 1 }; return await remit.echo.echo({ message: 'm' })", r#""m""#),
-        ("Array.prototype[Symbol.iterator] = null; String.prototype.toString = null; return await remit.echo.echo({ message: 'm' })", r#""m""#),
+        (
+            "Array.prototype[Symbol.iterator] = null; String.prototype.toString = null; return await remit.echo.echo({ message: 'm' })",
+            r#""m""#,
+        ),
         ("globalThis.Promise = null; return await remit.echo.echo({ message: 'm' })", r#""m""#),
         ("Object.prototype.toJSON = () => 'mine'; return { a: 1 }", r#""mine""#),
         // `remit` itself stays as it is.
         ("try { remit = 1 } catch (e) { return e instanceof TypeError }", "true"),
         ("try { remit.echo.echo = () => 'mine' } catch (e) { return e instanceof TypeError }", "true"),
-        ("try { Object.defineProperty(remit.echo, 'echo', { value: 1 }) } catch (e) { return e instanceof TypeError }", "true"),
+        (
+            "try { Object.defineProperty(remit.echo, 'echo', { value: 1 }) } catch (e) { return e instanceof TypeError }",
+            "true",
+        ),
         ("return delete remit.echo.nothing", "true"),
     ];
     for (source, expected) in cases {
@@ -116,8 +136,14 @@ fn floods_of_lines_and_of_calls_have_an_end() {
     assert_eq!(lines[lines.len() - 1], "warn: 19000 more lines were dropped");
     ends_with(&[
         ("for (let n = 0; n < 1000; n++) await remit.echo.echo({ message: 'm' })", &["budget/host-calls"]),
-        ("const all = []; for (let n = 0; n < 1000; n++) all.push(remit.echo.echo({ message: 'm' })); await Promise.all(all)", &["budget/host-calls"]),
-        ("const message = 'x'.repeat(1000000); for (let n = 0; n < 100; n++) await remit.echo.echo({ message })", &["budget/host-calls", "budget/fuel"]),
+        (
+            "const all = []; for (let n = 0; n < 1000; n++) all.push(remit.echo.echo({ message: 'm' })); await Promise.all(all)",
+            &["budget/host-calls"],
+        ),
+        (
+            "const message = 'x'.repeat(1000000); for (let n = 0; n < 100; n++) await remit.echo.echo({ message })",
+            &["budget/host-calls", "budget/fuel"],
+        ),
         ("while (true) Object.keys(remit.echo)", &["budget/fuel"]),
         ("while (true) { try { remit.nothing } catch {} }", &["budget/fuel"]),
     ]);

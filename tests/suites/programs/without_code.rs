@@ -50,7 +50,7 @@ fn a_program_uses_http_with_a_secret_that_it_never_sees() {
     assert_eq!((&value[2]["method"], &value[2]["body"]), (&json!("POST"), &json!(r#"{"a":1}"#)));
     assert!(!value.to_string().contains(SECRET), "{value}");
     assert_eq!(world.upstream.seen()[0].header("authorization"), Some(format!("Bearer {SECRET}").as_str()));
-    assert_eq!(world.recorded(), ["POST api.example.com:443 sent"]);
+    assert_eq!(world.recorded(), ["POST api.example.com sent"]);
     let record = &world.home.records()[0];
     assert_eq!((record.capability.as_str(), record.tool.as_str()), ("test/scripted", "run"));
 
@@ -88,7 +88,10 @@ fn what_is_not_granted_is_not_bound() {
     assert!(world.upstream.seen().is_empty(), "nothing was sent");
     world.home.install(built("scripted"));
     assert_eq!(result(&run(&world.home, "return Object.keys(remit)")), r#"["entities","http","loops"]"#);
-    assert_eq!(result(&run(&world.home, "return (await remit.http.request({ url: 'https://api.example.com/' })).body")), r#""\"here\"""#);
+    assert_eq!(
+        result(&run(&world.home, "return (await remit.http.request({ url: 'https://api.example.com/' })).body")),
+        r#""\"here\"""#
+    );
 }
 
 #[test]
@@ -169,7 +172,8 @@ fn a_dry_run_and_the_word_of_a_person_hold_as_for_any_tool() {
         tool.remove("destructive");
         tool.insert("readOnly".to_owned(), json!(true));
     }));
-    let write = "try { await remit.entities.put({ entity: 'notes', key: 'a', value: 2 }) } catch (e) { return e.code }";
+    let write =
+        "try { await remit.entities.put({ entity: 'notes', key: 'a', value: 2 }) } catch (e) { return e.code }";
     let ran = home.call("test/reader.run", &json!({ "program": write }));
     assert_eq!(result(&ran), r#""call/not-allowed""#, "a tool that changes nothing changes nothing");
 }
@@ -197,7 +201,8 @@ fn nothing_stands_in_for_the_engine_or_the_derived_tool() {
     assert_eq!(refused(&engine, &|manifest| manifest["uses"] = json!(["http"])), "manifest/invalid");
     assert_eq!(refused(&built("echo"), &|manifest| manifest["runtime"] = json!("engine")), "manifest/invalid");
     let as_codemode = |manifest: &mut Value| {
-        *manifest = serde_json::to_value(&remit::component::inspect(&scripted).expect("in order").manifest).expect("JSON");
+        *manifest =
+            serde_json::to_value(&remit::component::inspect(&scripted).expect("in order").manifest).expect("JSON");
         manifest["slug"] = json!("sly");
     };
     assert_eq!(refused(&engine, &as_codemode), "registry/import-not-declared");

@@ -38,7 +38,9 @@ fn request(store: Context<'_>, input: Value) -> wasmtime::Result<Outcome> {
     };
     let sent = exchange(store, request)?;
     // The words are those that any guest could be told.
-    Ok(sent.map(|answer| answered(answer.into_inner())).map_err(|refusal| Error::new(refusal.kind(), refusal.to_string())))
+    Ok(sent
+        .map(|answer| answered(answer.into_inner()))
+        .map_err(|refusal| Error::new(refusal.kind(), refusal.to_string())))
 }
 
 fn wire(request: Request) -> Result<Wire, Error> {

@@ -108,9 +108,7 @@ fn diff_since_last_run(store: Context<'_>, input: Value) -> wasmtime::Result<Out
     let values = |texts: Vec<String>| -> Value {
         texts.iter().map(|text| serde_json::from_str::<Value>(text).unwrap_or_default()).collect()
     };
-    let shown = |found: wire::Difference| {
-        json!({ "first": found.first, "added": values(found.added), "removed": values(found.removed) })
-    };
+    let shown = |found: wire::Difference| json!({ "first": found.first, "added": values(found.added), "removed": values(found.removed) });
     Ok(found.map(shown).map_err(thrown))
 }
 

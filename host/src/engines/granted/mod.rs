@@ -83,7 +83,9 @@ pub(super) fn call(store: Context<'_>, path: &[String], input: &str) -> wasmtime
     let found = TABLE
         .iter()
         .filter(|(namespace, _)| granted.namespaces().contains(namespace))
-        .flat_map(|(namespace, rows)| rows.iter().map(move |(name, function)| (namespace.as_str(), *name, function)))
+        .flat_map(|(namespace, rows)| {
+            rows.iter().map(move |(name, function)| (namespace.as_str(), *name, function))
+        })
         .find(|(namespace, name, _)| path == [*namespace, *name]);
     let Some((_, _, function)) = found else {
         let message = format!("nothing is bound as `remit.{}`", path.join("."));

@@ -7,8 +7,7 @@ use super::Problems;
 
 const NAMESPACES: &[NamespaceName] = &[NamespaceName::Sandbox];
 
-const RUNTIMES: &[Runtime] =
-    &[Runtime::RenderTemplate, Runtime::Openapi, Runtime::Mcp, Runtime::Builtin];
+const RUNTIMES: &[Runtime] = &[Runtime::RenderTemplate, Runtime::Openapi, Runtime::Mcp, Runtime::Builtin];
 
 pub(super) fn check(manifest: &Manifest, problems: &mut Problems) {
     if RUNTIMES.contains(&manifest.runtime) {

@@ -55,7 +55,10 @@ pub(crate) fn put(
     answer(made.map(|made| made.first().copied().map_or(0, wire::version)))
 }
 
-pub(crate) fn delete(mut store: Context<'_>, (entity, key, expected): (String, String, entities::Expected)) -> Answer<bool> {
+pub(crate) fn delete(
+    mut store: Context<'_>,
+    (entity, key, expected): (String, String, entities::Expected),
+) -> Answer<bool> {
     charge(&mut store, entity.len() + key.len())?;
     let change = Change { entity, key, expected: wire::expected(expected), action: Action::Delete };
     let made = make(&mut store, vec![change])?;
