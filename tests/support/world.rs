@@ -9,7 +9,9 @@ use remit::clock::Clock;
 use remit::policy::{Approval, Place};
 use remit_upstream::{Answer, Seen, Upstream};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
+use super::engine::add_engine;
 use super::home::{Home, built, renamed};
 use super::outside::Outside;
 
@@ -62,14 +64,24 @@ impl World {
         Self::before(Arc::new(Clock::system()), "", Upstream::in_front_of(&NAMES, server))
     }
 
-    fn before(clock: Arc<Clock>, more: &str, upstream: Upstream) -> Self {
+    /// With the engine, which runs programs.
+    pub(crate) fn with_engine(answer: impl Fn(&Seen) -> Answer + Send + Sync + 'static) -> Self {
         let folder = tempfile::tempdir().expect("a scratch folder");
+        add_engine(folder.path());
+        Self::before_in(folder, Arc::new(Clock::system()), "", Upstream::start(&NAMES, answer))
+    }
+
+    fn before(clock: Arc<Clock>, more: &str, upstream: Upstream) -> Self {
+        Self::before_in(tempfile::tempdir().expect("a scratch folder"), clock, more, upstream)
+    }
+
+    fn before_in(folder: TempDir, clock: Arc<Clock>, more: &str, upstream: Upstream) -> Self {
         let authority = folder.path().join("upstream.pem");
         std::fs::write(&authority, upstream.authority_pem()).expect("room");
         let address = upstream.address();
         let others: String = OTHERS.iter().map(|other| format!(", \"{other}\" = \"{address}\"")).collect();
         let mut settings = more.to_owned();
-        for capability in ["test/probe", "test/other-probe", "other/probe", "test/scribe"] {
+        for capability in ["test/probe", "test/other-probe", "other/probe", "test/scribe", "test/scripted"] {
             let lines = upstream.settings(capability, HOST, &authority);
             settings.push_str(&lines.replace(" }\n", &format!("{others} }}\n")));
         }

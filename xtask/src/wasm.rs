@@ -26,6 +26,7 @@ const SOURCES: &[&str] = &[
     "tests/fixtures/planner",
     "tests/fixtures/probe",
     "tests/fixtures/scribe",
+    "tests/fixtures/scripted",
 ];
 
 /// Builds the host as tests use it, and every plugin with it.

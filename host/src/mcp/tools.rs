@@ -311,7 +311,7 @@ pub(super) mod tests {
         let host = Grant { namespace: NamespaceName::Http, entry: Some("api.example.com".to_owned()) };
         let entities = Grant { namespace: NamespaceName::Entities, entry: None };
         let both = [http.clone(), entities];
-        let cases: [(Value, &[Grant], bool); 12] = [
+        let cases: [(Value, &[Grant], bool); 14] = [
             (json!({}), &[], true),
             (tool(json!({ "expose": false })), &[], false),
             (tool(json!({ "requiredRole": "admin" })), &[], false),
@@ -323,7 +323,9 @@ pub(super) mod tests {
             (json!({ "uses": ["http"] }), std::slice::from_ref(&http), true),
             (json!({ "uses": ["http", "entities"] }), std::slice::from_ref(&http), false),
             (json!({ "uses": ["http", "entities", "log"] }), &both, true),
-            (json!({ "runtime": "codemode" }), &[], false),
+            (json!({ "runtime": "codemode" }), &[], true),
+            (json!({ "runtime": "engine" }), &[], false),
+            (json!({ "runtime": "openapi" }), &[], false),
         ];
         for (changes, grants, expected) in cases {
             let names = listed(&[("acme/notes", changes.clone(), grants)]);

@@ -14,6 +14,7 @@ mod home;
 mod http;
 mod lists;
 mod loops;
+mod programs;
 mod redaction;
 mod server;
 mod spin;
@@ -65,6 +66,9 @@ fn main() {
     }
     if wanted("cold_start_50") {
         cold_start::measure(effort);
+    }
+    if wanted("program") {
+        programs::measure(effort);
     }
     if wanted("redact") {
         redaction::measure(effort);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use remit::admin::Allowance;
 use remit::call::{Failure, Program, Reply};
+use remit::client::Confirmation;
 use remit::policy::{Identity, Restriction};
 use serde_json::{Value, json};
 
@@ -44,8 +45,9 @@ fn a_program_combines_capabilities_and_each_call_has_its_record() {
         ]);
         await remit.keeper.put({ entity: 'notes', key: 'k', value: JSON.stringify(a + b) });
         return await remit.keeper.get({ entity: 'notes', key: 'k' });";
-    let reply = home.execute(source).expect("a result");
-    assert_eq!(reply.structured.expect("structured")["result"], r#""one twothree" 1"#);
+    let plain = Program::new(Identity::operator("test"), source);
+    let reply = home.run(Program { confirmation: Confirmation::Standing, ..plain }).expect("a result");
+    assert_eq!(reply.structured.expect("structured")["result"], r#"1 "one twothree""#);
     assert_eq!(
         home.calls_of_last(),
         ["test/echo.echo ok", "test/echo.echo ok", "test/keeper.put ok", "test/keeper.get ok"]
@@ -114,10 +116,10 @@ fn what_its_caller_may_not_call_a_program_does_not_find() {
         admin.restrict(&name.parse().expect("a name"), &restriction, true).expect("within the manifest");
     };
     let tools = "return Object.keys(remit).map((name) => name + ' ' + ('echo' in remit[name]))";
-    assert_eq!(result(&home.run_as("ada", tools)), r#"["echo true","keeper false","text false"]"#);
+    assert_eq!(result(&home.run_as("ada", tools)), r#"["echo true","keeper false","text true"]"#);
     restrict("test/echo", Restriction { role: Some("admin".to_owned()), ..Restriction::default() });
     restrict("test/keeper", Restriction { hidden: true, tool: Some("get".to_owned()), ..Restriction::default() });
-    assert_eq!(result(&home.run_as("ada", tools)), r#"["keeper false","text false"]"#);
+    assert_eq!(result(&home.run_as("ada", tools)), r#"["keeper false","text true"]"#);
     assert_eq!(result(&home.run_as("ada", "return 'get' in remit.keeper")), "false");
     let tricks = [
         "return await remit.echo.echo({ message: 'm' })",
@@ -152,18 +154,22 @@ fn a_capability_without_its_grants_is_not_bound() {
 #[test]
 fn in_a_dry_run_no_call_changes_anything() {
     let home = scene();
+    home.call("test/keeper.put", &json!({ "entity": "notes", "key": "k", "value": "0" })).expect("stored");
+    let before = home.records().len();
     let source = "await remit.keeper.put({ entity: 'notes', key: 'k', value: '1' }); \
                   await remit.keeper.delete({ entity: 'notes', key: 'k' }); \
                   return await remit.keeper.get({ entity: 'notes', key: 'k' })";
     let program = Program { dry_run: true, ..Program::new(Identity::operator("test"), source) };
     let reply = home.run(program).expect("a result");
-    assert_eq!(reply.structured.expect("structured")["result"], "nothing");
+    assert_eq!(reply.structured.expect("structured")["result"], "1 0");
     let planned: Vec<_> =
         reply.plan.changes.iter().map(|change| format!("{} {}", change.action, change.key)).collect();
     assert_eq!(planned, ["put k", "delete k"]);
-    assert!(home.records().iter().all(|record| record.changes.is_empty()), "nothing was changed");
+    let records = home.records();
+    let made = &records[..records.len() - before];
+    assert!(made.len() == 4 && made.iter().all(|record| record.changes.is_empty()), "nothing was changed");
     let source = "return await remit.keeper.get({ entity: 'notes', key: 'k' })";
-    assert_eq!(result(&home.execute(source)), r#""nothing""#);
+    assert_eq!(result(&home.execute(source)), r#""1 0""#);
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn a_program_may_be_stopped_several_times() {
         return 'done'";
     let (first, _) = stopped(home.execute(source));
     let (second, _) = stopped(confirmed(&home, source, &first.token));
-    assert_eq!((get(&home, "a"), get(&home, "b")), ("nothing".to_owned(), "1 2".to_owned()));
+    assert_eq!((get(&home, "a"), get(&home, "b")), ("nothing".to_owned(), "2 1".to_owned()));
     assert_eq!(result(&confirmed(&home, source, &second.token)), r#""done""#);
     assert_eq!(made(&home, "delete"), 2);
 }

@@ -4,3 +4,4 @@ mod calls;
 mod confirm;
 mod hostile;
 mod language;
+mod without_code;
