@@ -113,7 +113,7 @@ fn what_is_written_is_read_again() {
     );
     assert_eq!(said(&home, "delete", &json!({ "name": "a/cat.txt" })), "true");
     assert_eq!(said(&home, "delete", &json!({ "name": "a/cat.txt" })), "false");
-    assert_eq!(read(&home, "a/cat.txt"), "Error::NotFound(\"a/cat.txt\")");
+    assert_eq!(read(&home, "a/cat.txt"), "NotFound(\"a/cat.txt\")");
     let reply = home.call("test/scribe.write", &json!({ "name": "c.svg", "text": "<svg/>" })).expect("written");
     let linked = Content::Link {
         uri: "remit://sandbox/test/scribe/c.svg".to_owned(),
@@ -170,13 +170,13 @@ fn c_19_a_name_is_of_the_grammar_or_nothing_is_written() {
         "{{API_KEY}}",
         &long,
     ] {
-        assert!(write(&home, bad, "1").starts_with("Error::InvalidName("), "{bad:?}: {}", write(&home, bad, "1"));
-        assert!(said(&home, "delete", &json!({ "name": bad })).starts_with("Error::InvalidName("), "{bad:?}");
+        assert!(write(&home, bad, "1").starts_with("InvalidName("), "{bad:?}: {}", write(&home, bad, "1"));
+        assert!(said(&home, "delete", &json!({ "name": bad })).starts_with("InvalidName("), "{bad:?}");
     }
     assert_eq!(list(&home), "");
     assert_eq!(write(&home, "Cat.png", "1"), "remit://sandbox/test/scribe/Cat.png 1");
     for beside in ["cat.png", "CAT.PNG", "cat.png/x"] {
-        assert_eq!(write(&home, beside, "2"), "Error::Collision(\"Cat.png\")", "{beside}");
+        assert_eq!(write(&home, beside, "2"), "Collision(\"Cat.png\")", "{beside}");
     }
     assert_eq!((list(&home), read(&home, "Cat.png")), ("Cat.png".into(), "1".into()));
     // No path on the disk is made of any of it.
@@ -232,7 +232,7 @@ fn db_15_files_are_their_principals_their_conversations_and_their_capabilitys() 
 #[test]
 fn files_of_other_capabilities_are_read_where_a_person_granted_that_and_nowhere_else() {
     let home = home();
-    install_mail(&home, &["sandbox"]);
+    install_mail(&home, ALL);
     let (here, there) = (Conversation::Named("x".to_owned()), Conversation::Named("y".to_owned()));
     let tool = |principal: &str, conversation: &Conversation, tool: &str, arguments: &Value| {
         said_by(call_as(&home, principal, conversation, tool, arguments))
@@ -240,7 +240,7 @@ fn files_of_other_capabilities_are_read_where_a_person_granted_that_and_nowhere_
     tool("ann", &here, "test/scribe.write", &json!({ "name": "cat.txt", "text": "meow" }));
     let address = "remit://sandbox/test/scribe/cat.txt";
     let read = json!({ "file": address });
-    let nothing = format!("Error::NotFound({address:?})");
+    let nothing = format!("NotFound({address:?})");
     assert_eq!(tool("ann", &here, "test/mail.read", &read), nothing, "it is not granted");
     let name = "test/mail".parse().expect("a name");
     home.app.admin().grant(&name, &grants(&["sandbox:others"])).expect("declared");
@@ -256,7 +256,7 @@ fn files_of_other_capabilities_are_read_where_a_person_granted_that_and_nowhere_
         let arguments =
             if change == "write" { json!({ "name": address, "text": "1" }) } else { json!({ "name": address }) };
         let refused = tool("ann", &here, &format!("test/mail.{change}"), &arguments);
-        assert!(refused.starts_with("Error::InvalidName("), "{refused}");
+        assert!(refused.starts_with("InvalidName("), "{refused}");
     }
     assert_eq!(tool("ann", &here, "test/scribe.read", &json!({ "file": "cat.txt" })), "meow");
     // Whoever does not ask for it cannot be granted it, and is not granted it by chance.
@@ -286,10 +286,10 @@ fn db_12_quotas_hold() {
         let conversation = Conversation::Named(number.to_string());
         said_by(call_as(&home, "test", &conversation, "test/scribe.write", &json!({ "name": "x", "text": "1" })))
     };
-    let full = (0..100).map(many).find(|said| said.starts_with("Error::Quota"));
+    let full = (0..100).map(many).find(|said| said.starts_with("Quota"));
     assert_eq!(
         full.as_deref(),
-        Some("Error::Quota(\"the principal keeps as many files as it may, all conversations together\")")
+        Some("Quota(\"the principal keeps as many files as it may, all conversations together\")")
     );
     let other =
         call_as(&home, "other", &Conversation::Own, "test/scribe.write", &json!({ "name": "x", "text": "1" }));

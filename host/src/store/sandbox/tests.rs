@@ -67,7 +67,7 @@ impl Scene {
             tool: "make".to_owned(),
             digest: None,
             dry_run: false,
-            outcome: audit::OK.to_owned(),
+            outcome: audit::RUNNING.to_owned(),
             detail: None,
             usage: Usage::default(),
             requests: Vec::new(),
