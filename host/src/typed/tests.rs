@@ -1,0 +1,1 @@
+//! Values there and back, and what is refused on the way.
