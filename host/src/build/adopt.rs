@@ -180,7 +180,8 @@ fn tool(export: &str, signature: &Signature, name: String) -> Tool {
 /// Tools are called as the functions are, with `_` for `-`. Where that is taken, or means something else to those
 /// who call tools, the interface's name, or the capability's, stands before it.
 fn names(exports: &[&str], slug: &str) -> Result<Vec<String>> {
-    let short: Vec<_> = exports.iter().map(|export| word(export.rsplit(IN_INTERFACE).next().unwrap_or(export))).collect();
+    let short: Vec<_> =
+        exports.iter().map(|export| word(export.rsplit(IN_INTERFACE).next().unwrap_or(export))).collect();
     let mut uses = BTreeMap::<&str, usize>::new();
     for name in &short {
         *uses.entry(name).or_default() += 1;
@@ -195,8 +196,9 @@ fn names(exports: &[&str], slug: &str) -> Result<Vec<String>> {
     for (export, name) in exports.iter().zip(&names) {
         if let Some(other) = taken.insert(name, export) {
             let message = format!("`{other}` and `{export}` would both be the tool `{name}`");
-            return Err(Error::new(ErrorKind::ComponentInvalid, message)
-                .hint("write a manifest with names of your own: remit build FILE.wasm --manifest capability.json"));
+            return Err(Error::new(ErrorKind::ComponentInvalid, message).hint(
+                "write a manifest with names of your own: remit build FILE.wasm --manifest capability.json",
+            ));
         }
     }
     Ok(names)
@@ -229,9 +231,15 @@ mod tests {
         let named = |exports: &[&str]| names(exports, "my-words").map_err(|error| error.message);
         let names = |exports: &[&str]| named(exports).unwrap();
         assert_eq!(names(&["get-word", "a:b/c@1.0.0#count"]), ["get_word", "count"]);
-        assert_eq!(names(&["a:b/first@1.0.0#get", "a:c/second#get", "other"]), ["first_get", "second_get", "other"]);
+        assert_eq!(
+            names(&["a:b/first@1.0.0#get", "a:c/second#get", "other"]),
+            ["first_get", "second_get", "other"]
+        );
         assert_eq!(names(&["get", "a:b/first#get"]), ["my_words_get", "first_get"]);
-        assert_eq!(names(&["search", "a:b/first#then", "get-HTTP"]), ["my_words_search", "first_then", "get_http"]);
+        assert_eq!(
+            names(&["search", "a:b/first#then", "get-HTTP"]),
+            ["my_words_search", "first_then", "get_http"]
+        );
         assert_eq!(
             named(&["a:b/first@1.0.0#get", "a:b/first@2.0.0#get"]),
             Err("`a:b/first@1.0.0#get` and `a:b/first@2.0.0#get` would both be the tool `first_get`".to_owned())

@@ -99,6 +99,8 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum as _;
+
     use super::*;
 
     #[test]
@@ -115,9 +117,24 @@ mod tests {
         assert!(folder.join("vendor/remit-sdk").join(SCHEMA_FILE).exists());
         let left: Vec<_> = std::fs::read_dir(parent.path()).unwrap().collect();
         assert_eq!(left.len(), 1, "nothing but the project is left: {left:?}");
-        for (path, text) in language.files() {
-            let text = fill(text, "acme", "open-meteo");
-            assert!(!text.contains("{{"), "{path}: {text}");
+    }
+
+    #[test]
+    fn every_language_is_complete() {
+        for language in Language::value_variants() {
+            let parent = tempfile::tempdir().unwrap();
+            let folder = scaffold(parent.path(), *language, "acme", "open-meteo").unwrap();
+            for (path, text) in language.files() {
+                assert!(folder.join(path).exists(), "{path}");
+                let text = fill(text, "acme", "open-meteo");
+                assert!(!text.contains("{{"), "{path}: {text}");
+            }
+            let manifest = std::fs::read_to_string(folder.join("capability.json")).unwrap();
+            let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+            let schema = folder.join(manifest["$schema"].as_str().unwrap());
+            assert!(schema.exists(), "{schema:?}");
+            let has_contract = folder.join(CONTRACT_FOLDER).join("tools.wit").exists();
+            assert_eq!(has_contract, *language != Language::Rust, "Rust has it in its SDK");
         }
     }
 
@@ -137,7 +154,7 @@ mod tests {
     fn bad_names_are_refused() {
         let parent = tempfile::tempdir().unwrap();
         for (publisher, name) in [("acme", "../x"), ("acme", "Weather"), ("a b", "weather"), ("acme", "")] {
-            assert_eq!(scaffold(parent.path(), publisher, name).unwrap_err().kind, ErrorKind::Usage);
+            assert_eq!(scaffold(parent.path(), Language::Js, publisher, name).unwrap_err().kind, ErrorKind::Usage);
         }
         assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
     }

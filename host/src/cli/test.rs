@@ -76,6 +76,8 @@ fn call_all(built: &Built, examples: &[Example]) -> Result<Vec<Result<Reply>>> {
     let offer = app.admin().offer(built.bytes.clone())?;
     app.admin().install(offer, &[])?;
     let results = on_threads(async {
+        // Compiling an interpreter takes longer than a call may.
+        app.prepare(&built.bytes).await?;
         let host = app.host()?;
         let mut results = Vec::new();
         for example in examples {

@@ -1,11 +1,11 @@
 //! The functions that a component exports, with their types: what it can be called for when it was made for another
 //! host. Read from its bytes; what the runtime calls is found by the same names.
 
+use wasmparser::PrimitiveValType;
 use wasmparser::component_types::{
     ComponentDefinedType, ComponentEntityType, ComponentFuncTypeId, ComponentValType,
 };
 use wasmparser::types::Types;
-use wasmparser::PrimitiveValType;
 
 use crate::typed::{Integer, Room, Shape, Signature, Unfit};
 

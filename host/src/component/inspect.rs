@@ -83,7 +83,8 @@ fn require_tools(scan: &Scan, manifest: &Manifest) -> Result<()> {
 fn require_function(scan: &Scan, tool: &Tool, export: &str) -> Result<()> {
     let refused = |message: String| Err(Error::new(ErrorKind::ComponentInvalid, message));
     let Some(function) = scan.functions.iter().find(|function| function.export == export) else {
-        let message = format!("the tool `{}` runs `{export}`, and the component exports no such function", tool.name);
+        let message =
+            format!("the tool `{}` runs `{export}`, and the component exports no such function", tool.name);
         let known: Vec<_> = scan.functions.iter().map(|function| function.export.as_str()).collect();
         return refused(message).map_err(|error: Error| error.hint(format!("it exports: {}", known.join(", "))));
     };

@@ -69,8 +69,7 @@ impl Operation {
                 Ok(said.map(Said::Reply))
             }
             Self::Function(call) => {
-                let function =
-                    linked.functions.get(&call.export).ok_or_else(|| Missing(call.export.clone()))?;
+                let function = linked.functions.get(&call.export).ok_or_else(|| Missing(call.export.clone()))?;
                 function.call(store, instance, call)
             }
             Self::Read(uri, context) => {

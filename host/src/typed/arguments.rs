@@ -66,15 +66,17 @@ impl Reader {
             (Shape::Text, Value::String(text)) => Ok(Val::String(text.clone())),
             (Shape::Bytes, Value::String(text)) => self.bytes(text),
             (Shape::List(element), Value::Array(items)) => {
-                let items = items.iter().enumerate().map(|(index, item)| {
-                    self.value(element, item).map_err(|misfit| misfit.inside(index))
-                });
+                let items = items
+                    .iter()
+                    .enumerate()
+                    .map(|(index, item)| self.value(element, item).map_err(|misfit| misfit.inside(index)));
                 items.collect::<Result<_, _>>().map(Val::List)
             }
             (Shape::Tuple(parts), Value::Array(items)) if items.len() == parts.len() => {
-                let items = parts.iter().zip(items).enumerate().map(|(index, (part, item))| {
-                    self.value(part, item).map_err(|misfit| misfit.inside(index))
-                });
+                let items =
+                    parts.iter().zip(items).enumerate().map(|(index, (part, item))| {
+                        self.value(part, item).map_err(|misfit| misfit.inside(index))
+                    });
                 items.collect::<Result<_, _>>().map(Val::Tuple)
             }
             (Shape::Record(fields), Value::Object(members)) => self.members(fields, members).map(Val::Record),
