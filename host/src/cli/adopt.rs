@@ -37,7 +37,6 @@ pub(super) struct AdoptArgs {
 }
 
 /// Runs it.
-#[expect(clippy::needless_pass_by_value, reason = "every command takes its arguments")]
 pub(super) fn run(args: AdoptArgs, context: &Context) -> Result<()> {
     let output = context.output;
     let adoption = Adoption { publisher: args.publisher, slug: args.slug };

@@ -133,3 +133,57 @@ impl Reader {
         names.map(|name| self.room.take(level).map(|()| name.to_owned())).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component;
+    use crate::runtime::Engine;
+
+    const RICH: &str = "
+package test:rich;
+interface all {
+  enum colour { red, green-ish }
+  flags marks { bold, wide }
+  variant shape { none, circle(f32), box(tuple<u16, s16>) }
+  record thing { name: string, of: option<option<colour>>, marks: marks, shapes: list<shape>, raw: list<u8> }
+  every: func(a: bool, b: s8, c: u8, d: s32, e: u32, f: s64, g: u64, h: f64, i: char) -> result<thing, colour>;
+  resource handle { }
+  holds: func(it: borrow<handle>);
+}
+world typed { export all; export bare: func() -> result; }
+";
+
+    const FUNCTIONS: &str = r#"
+  (func (export "test:rich/all#every") (param i32 i32 i32 i32 i32 i64 i64 f64 i32) (result i32) unreachable)
+  (func (export "test:rich/all#holds") (param i32))
+  (func (export "bare") (result i32) (i32.const 0))"#;
+
+    /// What agents are told is read from the bytes, what guests get from compiled code.
+    #[test]
+    fn the_gate_and_the_runtime_read_the_same_types() {
+        let engine = Engine::on_demand().unwrap();
+        let rich = remit_guests::typed(RICH, "", FUNCTIONS);
+        for bytes in [rich, remit_guests::hostile()] {
+            let loaded = Component::new(engine.raw(), &bytes).unwrap();
+            let read = component::scan(&bytes).unwrap().functions;
+            assert!(read.len() > 2);
+            for function in read {
+                let found = Function::find(&loaded, &function.export).map(|found| found.signature);
+                assert_eq!(found, function.signature.ok(), "{}", function.export);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_function_is_not_found() {
+        let engine = Engine::on_demand().unwrap();
+        let loaded = Component::new(engine.raw(), remit_guests::typed(RICH, "", FUNCTIONS)).unwrap();
+        for name in
+            ["", "#", "every", "test:rich/all", "test:rich/all#", "test:rich/all#thing", "bare#bare", "bar"]
+        {
+            assert!(Function::find(&loaded, name).is_none(), "{name}");
+        }
+        assert!(Function::find(&loaded, "bare").is_some());
+    }
+}

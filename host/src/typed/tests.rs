@@ -24,7 +24,10 @@ fn schemas(signature: &Signature) -> ToolSchemas {
 }
 
 fn object(value: Value) -> Map<String, Value> {
-    value.as_object().unwrap().clone()
+    match value {
+        Value::Object(members) => members,
+        other => panic!("{other} is no object"),
+    }
 }
 
 /// What comes back of a value that a guest gets, or why it gets none.
