@@ -16,6 +16,7 @@
 //! | [`shares`] | how much of this host one principal may take |
 //! | [`standing`] | what a capability may do at this moment |
 //! | [`validate`] | whether a value fits a schema |
+//! | [`typed`] | what values of WIT types look like in JSON |
 //! | [`runtime`] | how a guest runs, and when it stops |
 //! | [`search`] | what an agent finds by words |
 //! | [`engines`] | what a program can call, and what becomes of its calls |
@@ -65,5 +66,6 @@ mod standing;
 pub mod store;
 pub mod telemetry;
 pub mod tokens;
+pub mod typed;
 pub mod upstreams;
 pub mod validate;

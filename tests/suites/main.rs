@@ -4,6 +4,7 @@
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "what goes wrong in a test ends it")]
 
 mod access_tokens;
+mod adopt;
 mod ask;
 mod asks;
 mod attacks;
@@ -23,6 +24,7 @@ mod http;
 mod httpbin;
 mod images;
 mod inbox;
+mod languages;
 mod listing;
 mod loops;
 mod loops_agents;
