@@ -27,6 +27,7 @@ pub mod tools_alone {
             "remit:capability/log@0.1.0": crate::bindings::remit::capability::log,
             "remit:capability/loops@0.1.0": crate::bindings::remit::capability::loops,
             "remit:capability/progress@0.1.0": crate::bindings::remit::capability::progress,
+            "remit:capability/sandbox@0.1.0": crate::bindings::remit::capability::sandbox,
         },
     });
 }

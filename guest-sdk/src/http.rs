@@ -13,8 +13,12 @@
 //!     .send()?;
 //! # Ok(()) }
 //! ```
+//!
+//! A picture or a document need not come here to be given to the agent: [`Request::save`] and
+//! [`Request::save_base64`] write it to a file of the conversation, which needs `"sandbox"` in `uses`.
 
 mod error;
+mod save;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -25,6 +29,7 @@ use serde::de::DeserializeOwned;
 use crate::bindings::remit::capability::http as wit;
 pub use crate::bindings::remit::capability::http::Method;
 pub use error::Error;
+pub use save::{SaveError, Saved, SavedFile};
 
 /// A request to be sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,16 +163,21 @@ impl Request {
 
 #[cfg(target_arch = "wasm32")]
 fn exchange(request: Request) -> Result<Response, Error> {
+    let response = wit::send(&wire(request))?;
+    let headers = response.headers.into_iter().map(|header| (header.name, header.value)).collect();
+    Ok(Response { status: response.status, headers, body: response.body })
+}
+
+#[cfg(target_arch = "wasm32")]
+fn wire(request: Request) -> wit::Request {
     let headers = request.headers.into_iter();
-    let response = wit::send(&wit::Request {
+    wit::Request {
         method: request.method,
         url: request.url,
         headers: headers.map(|(name, value)| wit::Header { name, value: value.into_bytes() }).collect(),
         body: request.body,
         timeout_ms: request.timeout_ms,
-    })?;
-    let headers = response.headers.into_iter().map(|header| (header.name, header.value)).collect();
-    Ok(Response { status: response.status, headers, body: response.body })
+    }
 }
 
 impl Response {

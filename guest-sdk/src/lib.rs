@@ -22,8 +22,8 @@
 //! - A parameter of type [`Context`] is not an input: it says whether this is a dry run, and which run.
 //! - A tool that can fail returns `Result<…, Failure>`; `?` works on text and on the errors of
 //!   the namespaces.
-//! - [`http`] sends requests, [`entities`] keeps documents, [`loops`] makes schedules, [`ask`] asks the person or the
-//!   model at the other end. What is not used is not imported, and the imports of a component are the permissions it
+//! - [`http`] sends requests, [`entities`] keeps documents, [`loops`] makes schedules, [`sandbox`] writes files of
+//!   the conversation, [`ask`] asks the person or the model at the other end. What is not used is not imported, and the imports of a component are the permissions it
 //!   asks for. Always there are [`log`], lines for the operator, [`progress`], how far a call is, and [`listing`],
 //!   what is shown at the moment.
 //! - Functions marked `#[resource]` are [documents](resources) that agents read, those marked `#[prompt]` are
@@ -45,6 +45,7 @@ pub mod loops;
 pub mod progress;
 pub mod prompts;
 pub mod resources;
+pub mod sandbox;
 pub mod schema;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;

@@ -1,11 +1,13 @@
-//! For `cargo test`, where there is no host: answers to requests are scripted, documents and loops are kept in
+//! For `cargo test`, where there is no host: answers to requests are scripted, documents, loops and files are kept in
 //! memory, a client answers what is asked, log lines, progress and changes of what is shown are kept, and a capability
 //! can be called as the host would. All of it belongs to the thread, so tests do not meet.
 
+mod base64;
 pub(crate) mod client;
 pub(crate) mod entities;
 pub(crate) mod listing;
 pub(crate) mod loops;
+pub(crate) mod sandbox;
 
 use std::cell::RefCell;
 
@@ -13,7 +15,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::completions::{Draft, Proposals, Subject};
-use crate::http::{Error, Request, Response};
+use crate::bindings::remit::capability::sandbox::File;
+use crate::http::{Error, Request, Response, SaveError, Saved, SavedFile};
 use crate::log::Level;
 use crate::prompts::{Argument, Prompt};
 use crate::resources::Document;
@@ -25,6 +28,7 @@ pub use client::{Client, client, progress};
 pub use entities::entities;
 pub use listing::{Shown, shown};
 pub use loops::{loops, run};
+pub use sandbox::{file_of, sandbox};
 
 type Answer = Box<dyn FnMut(&Request) -> Result<Response, Error>>;
 
@@ -62,12 +66,12 @@ pub fn context() -> Context {
     Context { dry_run: false, run_id: "test".to_owned(), locale: None }
 }
 
-/// Calls a tool as the host does, with JSON. A tool that is declared `read_only` can change no documents and loops.
+/// Calls a tool as the host does, with JSON. A tool that is declared `read_only` can change no documents, loops and files.
 pub fn call<C: Capability>(tool: &str, input: &Value) -> Result<Reply, Failure> {
     call_with::<C>(tool, input, &context())
 }
 
-/// Calls a tool with a context of the test's own. What a dry run changes in documents, it alone sees.
+/// Calls a tool with a context of the test's own. What a dry run changes in documents and files, it alone sees.
 pub fn call_with<C: Capability>(tool: &str, input: &Value, context: &Context) -> Result<Reply, Failure> {
     let listed = tools::<C>();
     let entry = listed.as_array().into_iter().flatten().find(|entry| entry["name"] == tool);
@@ -75,7 +79,7 @@ pub fn call_with<C: Capability>(tool: &str, input: &Value, context: &Context) ->
     let dry_run = context.dry_run;
     let call = || C::call(ToolCall { tool: tool.to_owned(), input: input.to_string(), context: context.clone() });
     let call = || client::in_rounds(|| entities::as_tool(read_only, call));
-    if dry_run { entities::rehearsed(call) } else { call() }
+    if dry_run { entities::rehearsed(|| sandbox::rehearsed(call)) } else { call() }
 }
 
 /// Reads the document at an address as the host does. Nothing can be changed meanwhile.
@@ -143,6 +147,21 @@ pub(crate) fn exchange(request: &Request) -> Result<Response, Error> {
         Some(answer) => answer(request),
         None => panic!("no answer to {}: call `remit_sdk::testing::http(|request| …)` first", request.url),
     })
+}
+
+pub(crate) fn save(request: &Request, to: &str, field: Option<&str>) -> Result<Saved, SaveError> {
+    sandbox::check(to).map_err(|error| SaveError::Sandbox(error.into()))?;
+    let Response { status, headers, body } = exchange(request).map_err(SaveError::Request)?;
+    if !matches!(status, 200..300) {
+        return Ok(Saved { status, headers, file: None, body });
+    }
+    let bytes = match field {
+        Some(field) => base64::field(&body, field).map_err(SaveError::Request)?,
+        None => body,
+    };
+    let file = sandbox::write(to, &bytes).map_err(|error| SaveError::Sandbox(error.into()))?;
+    let File { name, uri, bytes, media_type, .. } = file;
+    Ok(Saved { status, headers, file: Some(SavedFile { name, uri, bytes, media_type }), body: Vec::new() })
 }
 
 pub(crate) fn log(level: Level, message: &str) {

@@ -10,7 +10,7 @@ use crate::completions::{self, Draft, Proposals};
 use crate::prompts::{Argument, Prompt};
 use crate::resources::Document;
 use crate::schema::{Shape, Tool};
-use crate::{__private, ask, entities, http, listing, loops};
+use crate::{__private, ask, entities, http, listing, loops, sandbox};
 
 /// A set of tools, and of documents and prompts where there are any. `#[remit_sdk::capability]` implements it for
 /// the `Capability` of its module.
@@ -180,6 +180,25 @@ impl From<&str> for Failure {
 impl From<http::Error> for Failure {
     fn from(error: http::Error) -> Self {
         Self::Failed(error.to_string())
+    }
+}
+
+impl From<http::SaveError> for Failure {
+    fn from(error: http::SaveError) -> Self {
+        match error {
+            http::SaveError::Sandbox(error) => error.into(),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+impl From<sandbox::Error> for Failure {
+    fn from(error: sandbox::Error) -> Self {
+        match error {
+            sandbox::Error::NotFound(_) => Self::NotFound(error.to_string()),
+            sandbox::Error::InvalidName(_) | sandbox::Error::Collision(_) => Self::InvalidInput(error.to_string()),
+            other => Self::Failed(other.to_string()),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod documents;
 mod loops;
 mod principals;
 mod restrictions;
+mod sandbox;
 mod upstreams;
 
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use crate::audit::{Query, Record};
 use crate::builtin;
 use crate::component;
-use crate::config::{EntitiesConfig, LoopsConfig};
+use crate::config::{Config, EntitiesConfig, LoopsConfig, SandboxConfig};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Approval, Grant, asks, check_approval, check_grant, same_grant};
 use crate::registry::{Artifacts, Capability, CapabilityName, Catalog, Digest, Entry, Snapshot};
@@ -30,7 +31,8 @@ pub use self::principals::{Allowance, KnownPrincipal};
 pub use self::upstreams::{KnownUpstream, UpstreamOffer};
 pub use crate::namespaces::entities::rules::Sums;
 pub use crate::secrets::{KeyCheck, StoredSecret};
-pub use crate::store::{EntitySums, Holding, OldDocument};
+pub use crate::namespaces::sandbox::File;
+pub use crate::store::{EntitySums, Holding, KeptConversation, OldDocument};
 
 /// How alike a name must be to be offered instead of one that is not there: 1 is the same.
 const ALIKE: f64 = 0.85;
@@ -44,6 +46,7 @@ pub struct Admin {
     standings: Arc<Standings>,
     loops: LoopsConfig,
     entities: EntitiesConfig,
+    sandbox: SandboxConfig,
 }
 
 /// A capability that was read, checked and not yet installed: what a person decides about.
@@ -70,10 +73,11 @@ impl Admin {
         catalog: Arc<Catalog>,
         vault: Arc<Vault>,
         standings: Arc<Standings>,
-        loops: LoopsConfig,
-        entities: EntitiesConfig,
+        config: &Config,
     ) -> Self {
-        Self { store, artifacts, catalog, vault, standings, loops, entities }
+        let Config { loops, entities, sandbox, .. } = config;
+        let (loops, entities, sandbox) = (loops.clone(), *entities, *sandbox);
+        Self { store, artifacts, catalog, vault, standings, loops, entities, sandbox }
     }
 
     /// Reads a component and checks every rule, without running it and without changing anything.

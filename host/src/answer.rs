@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use self::documents::{Document, Prompt, Proposals};
 use crate::asks::Asked;
-use crate::audit::{ChangeRecord, RequestRecord, Usage};
+use crate::audit::{ChangeRecord, FileRecord, RequestRecord, Usage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Tool, is_hidden};
 use crate::namespaces::listing::Offer;
@@ -49,6 +49,8 @@ pub struct Plan {
     pub requests: Vec<RequestRecord>,
     /// The changes of documents that were not made.
     pub changes: Vec<ChangeRecord>,
+    /// The changes of files that were not made.
+    pub files: Vec<FileRecord>,
     /// What was not done to loops.
     pub loops: Vec<LoopChange>,
     /// What was not offered to agents, or withdrawn from them.
@@ -59,7 +61,7 @@ impl Plan {
     /// Whether the dry run came to nothing that it would have done.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.requests.is_empty() && self.changes.is_empty() && self.loops.is_empty()
+        self.requests.is_empty() && self.changes.is_empty() && self.files.is_empty() && self.loops.is_empty()
     }
 
     /// The same without values of secrets: its texts are the guest's.
@@ -67,7 +69,8 @@ impl Plan {
         let requests = self.requests.iter_mut().flat_map(|request| [&mut request.authority, &mut request.path]);
         let changes = self.changes.iter_mut().map(|change| &mut change.key);
         let loops = self.loops.iter_mut().map(|change| &mut change.name);
-        for text in requests.chain(changes).chain(loops) {
+        let files = self.files.iter_mut().map(|change| &mut change.name);
+        for text in requests.chain(changes).chain(loops).chain(files) {
             *text = redactor.redact_text(text);
         }
         self

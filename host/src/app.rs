@@ -100,8 +100,7 @@ impl App {
             catalog.clone(),
             vault.clone(),
             standings.clone(),
-            config.loops.clone(),
-            config.entities,
+            &config,
         );
         Ok(Self {
             home: home.to_owned(),
@@ -153,6 +152,8 @@ impl App {
             upstreams: self.upstreams()?,
             changes: watch(self.store.clone()),
             updates: tokio::sync::broadcast::Sender::new(UPDATES),
+            sandbox: self.config.sandbox,
+            files: tokio::sync::broadcast::Sender::new(UPDATES),
             telemetry,
         });
         Ok(self.host.get_or_init(|| host).clone())

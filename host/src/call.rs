@@ -5,6 +5,7 @@
 //! can be left out. What a request means is in `call/operation.rs`, what it leaves behind in `call/trail.rs`.
 
 mod operation;
+mod sandbox;
 mod trail;
 mod visit;
 
@@ -27,13 +28,14 @@ use crate::audit::{Audit, Usage};
 use crate::builtin::{self, Desk};
 use crate::client::{Client, Confirmation, Wants};
 use crate::clock;
-use crate::config::EntitiesConfig;
+use crate::config::{EntitiesConfig, SandboxConfig};
 use crate::confirm::{self, Confirmations, Word};
 use crate::egress::{Egress, PLANNED};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{NamespaceName, Runtime as Kind};
 pub use crate::namespaces::listing::{Offer, Updated};
 use crate::namespaces::loops::{Loops, Maker};
+use crate::namespaces::sandbox::{FileNews, Of, Sandbox};
 use crate::namespaces::{
     Access, Services, ask::Ask, entities::Entities, http::Http, listing::Listing, log::Log, progress::Progress,
 };
@@ -72,6 +74,8 @@ pub(crate) struct Rooms {
     pub(crate) upstreams: Arc<Upstreams>,
     pub(crate) changes: tokio::sync::watch::Receiver<u64>,
     pub(crate) updates: broadcast::Sender<Updated>,
+    pub(crate) sandbox: SandboxConfig,
+    pub(crate) files: broadcast::Sender<FileNews>,
     pub(crate) telemetry: Telemetry,
 }
 
@@ -312,10 +316,17 @@ impl Host {
 
     /// What the namespaces hold for this call.
     fn services(&self, request: &Request, found: &Found, granted: &Granted, call_id: &str) -> Services {
-        let Rooms { store, egress, vault, standings, entities: limits, updates, .. } = &*self.rooms;
+        let Rooms { store, egress, vault, standings, entities: limits, updates, files, .. } = &*self.rooms;
         let access = request.access(found);
         let (capability, withdrawn) = (found.entry.capability.clone(), found.entry.withdrawn.clone());
         let news = &request.client.news;
+        let of = Of {
+            principal: &request.caller.principal,
+            conversation: &request.client.conversation,
+            access,
+            call: call_id,
+            run: request.run.clone(),
+        };
         Services {
             ask: Ask::new(&request.client),
             entities: Entities::new(store.clone(), granted, *limits, access, call_id, request.run.clone()),
@@ -324,6 +335,7 @@ impl Host {
             log: Log::new(news.clone()),
             loops: self.loops(request, granted, access),
             progress: Progress::new(news.clone()),
+            sandbox: Sandbox::new(store.clone(), granted, &self.rooms.sandbox, of, files.clone()),
         }
     }
 

@@ -6,11 +6,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ring::digest::{Context, SHA256};
 use tokio::sync::mpsc;
 
 use crate::answer::Plan;
 pub use crate::runtime::ask::{Answer, Feature, NamedQuestion, Question};
 use crate::telemetry::Parent;
+
+/// Bytes of a conversation's key: two share one with a chance of one in 2^128.
+const KEY_BYTES: usize = 16;
 
 /// What the client of a call is to it.
 #[derive(Clone, Debug, Default)]
@@ -23,8 +27,51 @@ pub struct Client {
     pub rounds: u32,
     /// Hears how far the call is. What it is too slow for is dropped.
     pub news: Option<mpsc::Sender<News>>,
+    /// The conversation that it is in: files are kept for it.
+    pub conversation: Conversation,
     /// Its span, in which a trace shows the call. It goes to the operator's collector, and nowhere else.
     pub parent: Option<Parent>,
+}
+
+/// Which conversation of its principal a call belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Conversation {
+    /// None that anybody named: all such calls of a principal share one.
+    #[default]
+    Own,
+    /// The session of a legacy client, by its id.
+    Session(String),
+    /// One that the client gave a name.
+    Named(String),
+}
+
+impl Conversation {
+    /// The word for its kind.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Session(_) => "session",
+            Self::Named(_) => "named",
+        }
+    }
+
+    /// What it is kept under: 32 characters that no other conversation has, of this principal or another, and that
+    /// tell neither an id of a session nor a client's word.
+    #[must_use]
+    pub fn key(&self, principal: &str) -> String {
+        let word = match self {
+            Self::Own => "",
+            Self::Session(id) | Self::Named(id) => id,
+        };
+        let mut context = Context::new(&SHA256);
+        for part in [self.kind(), principal, word] {
+            // With their lengths, so that no two lists of parts are the same bytes.
+            context.update(&(part.len() as u64).to_be_bytes());
+            context.update(part.as_bytes());
+        }
+        context.finish().as_ref()[..KEY_BYTES].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 /// What a client can be asked, in an order.
@@ -117,5 +164,30 @@ impl From<Ability> for Feature {
             Ability::Sample => Self::Sample,
             Ability::Roots => Self::Roots,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn db_15_no_two_conversations_have_one_key() {
+        let word = |text: &str| text.to_owned();
+        let all = [
+            (Conversation::Own, "a"),
+            (Conversation::Own, "b"),
+            (Conversation::Own, "ab"),
+            (Conversation::Session(word("")), "a"),
+            (Conversation::Session(word("b")), "a"),
+            (Conversation::Named(word("b")), "a"),
+            (Conversation::Named(word("")), "ab"),
+            (Conversation::Named(word("a")), "b"),
+            (Conversation::Named(word("own")), "a"),
+        ];
+        let keys: BTreeSet<String> = all.iter().map(|(conversation, principal)| conversation.key(principal)).collect();
+        assert_eq!(keys.len(), all.len());
+        assert!(keys.iter().all(|key| key.len() == 32 && key.bytes().all(|byte| byte.is_ascii_hexdigit())));
+        assert_eq!(Conversation::Own.key("a"), Conversation::default().key("a"));
     }
 }

@@ -42,6 +42,8 @@ pub struct Config {
     pub loops: LoopsConfig,
     /// What each capability may keep.
     pub entities: EntitiesConfig,
+    /// Files of conversations.
+    pub sandbox: SandboxConfig,
     /// The agents' doors.
     pub serve: ServeConfig,
     /// How much of this host each principal may take.
@@ -205,6 +207,42 @@ pub struct EntitiesConfig {
 impl Default for EntitiesConfig {
     fn default() -> Self {
         Self { documents: 10_000, bytes: 64 * 1024 * 1024, value_bytes: 256 * 1024, depth: 32, history: 10 }
+    }
+}
+
+/// Files of conversations.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct SandboxConfig {
+    /// Files of one capability in one conversation.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes of one file.
+    pub file_bytes: usize,
+    /// Bytes of one principal, all conversations together; each file counts for 1,024 besides its own.
+    pub principal_bytes: u64,
+    /// Hours that the files of a conversation are kept after the last change in it.
+    pub keep_hours: u32,
+}
+
+impl SandboxConfig {
+    /// How long files are kept, in milliseconds.
+    #[must_use]
+    pub fn keep(&self) -> i64 {
+        i64::from(self.keep_hours) * 60 * 60 * 1000
+    }
+}
+
+impl Default for SandboxConfig {
+    fn default() -> Self {
+        Self {
+            files: 100,
+            bytes: 64 * 1024 * 1024,
+            file_bytes: 16 * 1024 * 1024,
+            principal_bytes: 1024 * 1024 * 1024,
+            keep_hours: 7 * 24,
+        }
     }
 }
 

@@ -173,13 +173,18 @@ impl Admin {
 
     /// What is recorded of a person's change.
     fn record(&self, name: &CapabilityName, verb: &str) -> Result<Record> {
+        Ok(Record { capability: name.to_string(), ..self.record_of(format!("entities.{verb}"))? })
+    }
+
+    /// What is recorded of anything that a person changes by hand, but for what it is about.
+    pub(super) fn record_of(&self, tool: String) -> Result<Record> {
         let started_at = self.store.now_ms();
         Ok(Record {
             id: audit::id::new(started_at)?,
             started_at,
             principal: PRINCIPAL.to_owned(),
-            capability: name.to_string(),
-            tool: format!("entities.{verb}"),
+            capability: String::new(),
+            tool,
             digest: None,
             dry_run: false,
             outcome: audit::OK.to_owned(),
@@ -187,6 +192,7 @@ impl Admin {
             usage: Usage::default(),
             requests: Vec::new(),
             changes: Vec::new(),
+            files: Vec::new(),
             log: Vec::new(),
         })
     }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::*;
 use crate::clock::Clock;
-use crate::config::{Config, LoopsConfig};
+use crate::config::Config;
 use crate::manifest::NamespaceName;
 use crate::policy::Place;
 
@@ -17,8 +17,7 @@ fn open(home: &Path) -> Admin {
     let catalog = Arc::new(Catalog::new(Arc::clone(&store)));
     let vault = Arc::new(Vault::new(home, Arc::clone(&store)));
     let standings = Arc::new(Standings::new(Arc::clone(&catalog), Config::default(), clock));
-    let (loops, entities) = (LoopsConfig::default(), EntitiesConfig::default());
-    Admin::new(store, Artifacts::new(home), catalog, vault, standings, loops, entities)
+    Admin::new(store, Artifacts::new(home), catalog, vault, standings, &Config::default())
 }
 
 fn name(slug: &str) -> CapabilityName {

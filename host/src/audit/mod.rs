@@ -1,4 +1,4 @@
-//! What is remembered of a call: one record, with a child per outbound request and per change of a document.
+//! What is remembered of a call: one record, with a child per outbound request and per change of a document or a file.
 //!
 //! Decides when a record is written: that of a call that may change something before its guest runs, that
 //! of any other within 50 ms of its end, off the call's path. Every record ends: a call that is dropped is
@@ -13,6 +13,7 @@ use std::time::Duration;
 pub use record::{Audit, OpenRecord};
 
 use crate::namespaces::entities::document::{Action, Change};
+pub use crate::namespaces::sandbox::FileRecord;
 
 /// The outcome of a call that answered.
 pub const OK: &str = "ok";
@@ -207,6 +208,8 @@ pub struct Record {
     pub requests: Vec<RequestRecord>,
     /// What it changed. Written with each change, not with the record.
     pub changes: Vec<ChangeRecord>,
+    /// What it did to files of the conversation. Written with each change, too.
+    pub files: Vec<FileRecord>,
     /// What the guest logged.
     pub log: Vec<String>,
 }

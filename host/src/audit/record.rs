@@ -65,6 +65,7 @@ impl Audit {
             usage: Usage::default(),
             requests: Vec::new(),
             changes: Vec::new(),
+            files: Vec::new(),
             log: Vec::new(),
         };
         // Made before waiting, so that a caller who gives up meanwhile leaves an end, too.

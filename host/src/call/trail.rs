@@ -145,13 +145,14 @@ impl Trail {
     /// In a dry run: the requests that were not sent, and the changes that were not made.
     pub(super) fn plan(&self) -> Plan {
         let builtin = self.builtin.as_ref().map_or(&[][..], Loops::plan);
-        let Some(Services { http, entities, loops, listing, .. }) = &self.services else {
+        let Some(Services { http, entities, loops, listing, sandbox, .. }) = &self.services else {
             let requests = self.upstream.iter().filter(|request| request.outcome == PLANNED).cloned().collect();
             return Plan { requests, loops: builtin.to_vec(), ..Plan::default() };
         };
         let plan = Plan {
             requests: http.ledger().plan(),
             changes: entities.plan().to_vec(),
+            files: sandbox.plan().to_vec(),
             loops: loops.plan().to_vec(),
             listing: listing.plan().to_vec(),
         };

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::NamespaceName;
-use crate::policy::{Grant, OWN_CREDENTIALS};
+use crate::policy::{Grant, OTHERS, OWN_CREDENTIALS};
 
 /// One question to the person who installs.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,13 +13,14 @@ pub(super) struct Group {
     pub(super) grants: Vec<Grant>,
 }
 
-/// The questions to put, in order: the hosts together, the right to own credentials apart.
+/// The questions to put, in order: the hosts together; the right to own credentials, and that to files of others,
+/// apart.
 pub(super) fn groups(asks: &[Grant]) -> Vec<Group> {
     let mut groups = Vec::new();
     for ask in asks.iter().filter(|ask| ask.entry.is_none()) {
         let namespace = ask.namespace;
         let of_namespace = || asks.iter().filter(move |other| other.namespace == namespace);
-        let grants: Vec<Grant> = of_namespace().filter(|ask| !is_own_credentials(ask)).cloned().collect();
+        let grants: Vec<Grant> = of_namespace().filter(|ask| !is_apart(ask)).cloned().collect();
         let entries: Vec<&str> = grants.iter().filter_map(|grant| grant.entry.as_deref()).collect();
         let about = match namespace {
             NamespaceName::Http => format!("`http`: requests to {}", entries.join(", ")),
@@ -29,11 +30,12 @@ pub(super) fn groups(asks: &[Grant]) -> Vec<Group> {
             _ => format!("`{}`: {}", namespace.as_str(), meaning(namespace)),
         };
         groups.push(Group { about, grants });
-        if let Some(own) = of_namespace().find(|ask| is_own_credentials(ask)) {
-            groups.push(Group {
-                about: format!("`http` `{OWN_CREDENTIALS}`: `Authorization` and `Cookie` values of its own"),
-                grants: vec![ask.clone(), own.clone()],
-            });
+        if let Some(apart) = of_namespace().find(|ask| is_apart(ask)) {
+            let about = match namespace {
+                NamespaceName::Sandbox => format!("`sandbox` `{OTHERS}`: {}", meaning_of_others()),
+                _ => format!("`http` `{OWN_CREDENTIALS}`: `Authorization` and `Cookie` values of its own"),
+            };
+            groups.push(Group { about, grants: vec![ask.clone(), apart.clone()] });
         }
     }
     groups
@@ -74,8 +76,7 @@ pub(super) fn chosen(specs: &[String], asks: &[Grant]) -> Result<Vec<Grant>> {
     Ok(grants)
 }
 
-/// The grants of a namespace and entries of it. Without entries: all it asks for but own credentials, which only
-/// their own name grants.
+/// The grants of a namespace and entries of it. Without entries: all it asks for but what only its own name grants.
 pub(super) fn within(namespace: &str, entries: &[String], asks: &[Grant]) -> Result<Vec<Grant>> {
     let namespace = read_namespace(namespace)?;
     if namespace.is_always_there() {
@@ -87,7 +88,7 @@ pub(super) fn within(namespace: &str, entries: &[String], asks: &[Grant]) -> Res
         return Err(Error::new(ErrorKind::Usage, message).hint(asked_for(asks)));
     }
     if entries.is_empty() {
-        let all = asks.iter().filter(|ask| ask.namespace == namespace && !is_own_credentials(ask));
+        let all = asks.iter().filter(|ask| ask.namespace == namespace && !is_apart(ask));
         return Ok(all.cloned().collect());
     }
     Ok(std::iter::once(own).chain(of_entries(namespace, entries)?).collect())
@@ -104,6 +105,7 @@ fn of_entries(namespace: NamespaceName, entries: &[String]) -> Result<Vec<Grant>
         NamespaceName::Http => "a host, or `ownCredentials`",
         NamespaceName::Entities => "an entity's name",
         NamespaceName::Loops => "`max=NUMBER` or `every=INTERVAL`",
+        NamespaceName::Sandbox => "`files=NUMBER`, `bytes=NUMBER` or `others`",
         _ => {
             let message = format!("`{}` is granted as a whole: it has no entries", namespace.as_str());
             return Err(Error::new(ErrorKind::Usage, message));
@@ -131,8 +133,19 @@ fn asked_for(asks: &[Grant]) -> String {
     if words.is_empty() { "it asks for nothing".to_owned() } else { format!("it asks for {}", words.join(", ")) }
 }
 
-fn is_own_credentials(grant: &Grant) -> bool {
-    grant.namespace == NamespaceName::Http && grant.entry.as_deref() == Some(OWN_CREDENTIALS)
+/// Whether only its own name grants it.
+fn is_apart(grant: &Grant) -> bool {
+    let apart = match grant.namespace {
+        NamespaceName::Http => OWN_CREDENTIALS,
+        NamespaceName::Sandbox => OTHERS,
+        _ => return false,
+    };
+    grant.entry.as_deref() == Some(apart)
+}
+
+/// What the right to files of others lets a capability do.
+pub(super) fn meaning_of_others() -> &'static str {
+    "read files that other capabilities wrote in the conversation"
 }
 
 #[cfg(test)]
@@ -197,7 +210,8 @@ mod tests {
             (&["none", "http"], Err("`--grant none` stands alone")),
             (&["loops"], Err("this capability does not ask for `loops`")),
             (&["entities:"], Err("an entry of `entities` is an entity's name")),
-            (&["sandbox:x"], Err("`sandbox` is granted as a whole: it has no entries")),
+            (&["sandbox:files=5"], Ok(&["sandbox", "sandbox:files=5"])),
+            (&["sandbox:"], Err("an entry of `sandbox` is `files=NUMBER`, `bytes=NUMBER` or `others`")),
             (&["http:"], Err("an entry of `http` is a host, or `ownCredentials`")),
             (&["htpp"], Err("there is no namespace `htpp`")),
             (&[""], Err("there is no namespace ``")),

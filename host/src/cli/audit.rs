@@ -131,6 +131,9 @@ fn record_text(record: &Record) -> String {
     if !record.changes.is_empty() {
         let _ = write!(text, "\nchanges\n{}", spent::changes_text(&record.changes));
     }
+    if !record.files.is_empty() {
+        let _ = write!(text, "\nfiles\n{}", spent::files_text(&record.files));
+    }
     if !record.log.is_empty() {
         text.push_str("\nlog\n");
         for line in &record.log {
@@ -154,6 +157,7 @@ fn record_value(record: &Record) -> Value {
         "usage": spent::usage_value(&record.usage),
         "requests": spent::requests_value(&record.requests),
         "changes": spent::changes_value(&record.changes),
+        "files": spent::files_value(&record.files),
         "log": record.log,
     })
 }

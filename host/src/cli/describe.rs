@@ -9,11 +9,11 @@ use std::time::Duration;
 use comfy_table::ContentArrangement;
 use serde_json::{Value, json};
 
-use super::asks::meaning;
+use super::asks::{meaning, meaning_of_others};
 use super::figures::{count, local_time, size, span, utc_time};
 use super::output::{columns, printable};
 use crate::manifest::{Limits, Manifest, NamespaceName, Secret, Tool};
-use crate::policy::{Approval, Confirm, Grant, OWN_CREDENTIALS, Restriction};
+use crate::policy::{Approval, Confirm, Grant, OTHERS, OWN_CREDENTIALS, Restriction};
 use crate::registry::{Capability, Entry};
 
 /// A line of a publisher's words: more would hide what is below it.
@@ -55,6 +55,7 @@ pub(super) fn asks(manifest: &Manifest, mark: &dyn Fn(&Grant) -> String) -> Stri
             (NamespaceName::Entities, Some(entity)) => {
                 ("entities".to_owned(), format!("{} in {entity}", meaning(NamespaceName::Entities)))
             }
+            (NamespaceName::Sandbox, Some(_)) => (format!("sandbox {OTHERS}"), meaning_of_others().to_owned()),
             (namespace, _) => (namespace.as_str().to_owned(), meaning(namespace).to_owned()),
         };
         rows.push(vec![what, allows, mark(&ask)]);

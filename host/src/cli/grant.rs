@@ -19,14 +19,17 @@ Examples:
   remit grant acme/weather http api.example.com    only this one
   remit grant acme/weather http ownCredentials     credentials of its own
   remit grant acme/digest loops max=50 every=5m    up to 50 loops, 5 minutes apart
-  remit grant acme/notes entities notes            documents of this entity")]
+  remit grant acme/notes entities notes            documents of this entity
+  remit grant acme/images sandbox files=20         up to 20 files in a conversation
+  remit grant acme/mail sandbox others             files of other capabilities, too")]
 pub(super) struct GrantArgs {
     /// `publisher/slug`
     name: CapabilityName,
     /// `http`, `entities`, `loops` or `sandbox`
     namespace: String,
     /// For `http`: hosts, or `ownCredentials`; for `entities`: names; for `loops`: `max=NUMBER`,
-    /// `every=INTERVAL`. Without any: all it asks for, own credentials apart
+    /// `every=INTERVAL`; for `sandbox`: `files=NUMBER`, `bytes=NUMBER`, or `others`. Without any: all it asks for,
+    /// own credentials and files of others apart
     #[arg(value_name = "ENTRY")]
     entries: Vec<String>,
 }

@@ -37,6 +37,7 @@ mod report;
 mod restrict;
 mod revoke;
 mod role;
+mod sandbox;
 mod secret;
 mod serve;
 mod show;
@@ -119,6 +120,7 @@ enum Command {
     Approve(approve::ApproveArgs),
     Disapprove(disapprove::DisapproveArgs),
     Entities(entities::EntitiesArgs),
+    Sandbox(sandbox::SandboxArgs),
     Call(call::CallArgs),
     Serve(serve::ServeArgs),
     Principal(principal::PrincipalArgs),
@@ -217,6 +219,7 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Approve(args) => approve::run(args, context),
         Command::Disapprove(args) => disapprove::run(args, context),
         Command::Entities(args) => entities::run(args, context),
+        Command::Sandbox(args) => sandbox::run(args, context),
         Command::Call(args) => call::run(args, context),
         Command::Serve(args) => serve::run(args, context),
         Command::Principal(args) => principal::run(args, context),

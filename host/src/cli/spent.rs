@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::describe::indented;
 use super::figures::{count, local_time, size, span, utc_time};
-use crate::audit::{ChangeRecord, RequestRecord, Usage};
+use crate::audit::{ChangeRecord, FileRecord, RequestRecord, Usage};
 use crate::call::{Offer, Plan};
 use crate::namespaces::loops::LoopChange;
 
@@ -102,6 +102,25 @@ pub(super) fn changes_value(changes: &[ChangeRecord]) -> Value {
     Value::Array(values.collect())
 }
 
+/// Changes of files, for people.
+pub(super) fn files_text(files: &[FileRecord]) -> String {
+    let rows: Vec<_> = files
+        .iter()
+        .map(|file| {
+            let size = if file.action == "write" { size(file.bytes) } else { String::new() };
+            vec![file.action.clone(), file.name.clone(), size]
+        })
+        .collect();
+    indented(&rows)
+}
+
+/// Changes of files, for programs.
+pub(super) fn files_value(files: &[FileRecord]) -> Value {
+    let value =
+        |file: &FileRecord| json!({ "name": file.name, "action": file.action, "bytes": file.bytes });
+    Value::Array(files.iter().map(value).collect())
+}
+
 /// What a dry run did not do, for people; nothing when there is nothing.
 pub(super) fn plan_text(plan: &Plan) -> Option<String> {
     let mut parts = Vec::new();
@@ -110,6 +129,9 @@ pub(super) fn plan_text(plan: &Plan) -> Option<String> {
     }
     if !plan.changes.is_empty() {
         parts.push(format!("not changed\n{}", changes_text(&plan.changes)));
+    }
+    if !plan.files.is_empty() {
+        parts.push(format!("not written\n{}", files_text(&plan.files)));
     }
     if !plan.loops.is_empty() {
         parts.push(format!("not done\n{}", loops_text(&plan.loops)));
@@ -125,7 +147,7 @@ pub(super) fn plan_value(plan: &Plan) -> Value {
     let changes = changes_value(&plan.changes);
     json!({
         "requests": requests_value(&plan.requests), "changes": changes, "loops": loops_value(&plan.loops),
-        "listing": listing_value(&plan.listing),
+        "files": files_value(&plan.files), "listing": listing_value(&plan.listing),
     })
 }
 

@@ -59,6 +59,12 @@ const DEPTH: RangeInclusive<u64> = 1..=100;
 /// More is a log, which belongs into documents of its own.
 const HISTORY: RangeInclusive<u64> = 0..=1_000;
 
+/// Files of one capability in one conversation. Each change looks at all of them.
+const FILES: RangeInclusive<u64> = 1..=10_000;
+
+/// From an hour, which is a conversation, to a year, which is an archive.
+const KEEP_HOURS: RangeInclusive<u64> = 1..=24 * 365;
+
 /// Any number but none: zero would switch the service off, and there are clearer ways to do that.
 const SOME: RangeInclusive<u64> = 1..=u32::MAX as u64;
 
@@ -132,6 +138,7 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
     let runtime = &config.runtime;
     let http = &config.http;
     let entities = &config.entities;
+    let sandbox = &config.sandbox;
     let serve = &config.serve;
     let principals = &config.principals;
     let loops = &config.loops;
@@ -158,6 +165,11 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
         ("entities", "value-bytes", entities.value_bytes as u64, VALUE_BYTES),
         ("entities", "depth", entities.depth as u64, DEPTH),
         ("entities", "history", entities.history.into(), HISTORY),
+        ("sandbox", "files", sandbox.files, FILES),
+        ("sandbox", "bytes", sandbox.bytes, KEPT_BYTES),
+        ("sandbox", "file-bytes", sandbox.file_bytes as u64, BODY_BYTES),
+        ("sandbox", "principal-bytes", sandbox.principal_bytes, KEPT_BYTES),
+        ("sandbox", "keep-hours", sandbox.keep_hours.into(), KEEP_HOURS),
         ("serve", "sessions", serve.sessions as u64, SOME),
         ("serve", "requests-per-second", serve.requests_per_second.into(), SOME),
         ("serve", "body-bytes", serve.body_bytes as u64, BODY_BYTES),

@@ -14,7 +14,7 @@ use hyper_util::rt::TokioIo;
 use tokio::time::timeout;
 
 use super::dial::Dialled;
-use super::response::{self, Received};
+use super::response::{self, Received, Room};
 use super::{Method, Refusal, Target};
 use crate::config::HttpConfig;
 use crate::secrets::Redactor;
@@ -32,6 +32,7 @@ pub(super) const AGENT: &str = concat!("remit/", env!("CARGO_PKG_VERSION"));
 pub(super) async fn exchange(
     dialled: Dialled,
     limits: &HttpConfig,
+    room: Room,
     redactor: &Redactor,
     received: &mut u64,
 ) -> Result<Received, Refusal> {
@@ -50,7 +51,7 @@ pub(super) async fn exchange(
                 Ok(response) => response.map_err(|why| unusable(&why))?,
                 Err(_) => return Err(Refusal::Timeout),
             };
-        response::read(response, method, limits.response_bytes, redactor, received).await
+        response::read(response, method, room, redactor, received).await
     };
     beside(connection, answer).await
 }

@@ -27,6 +27,7 @@ mod renewal;
 mod request;
 mod resolve;
 mod response;
+mod saving;
 #[cfg(test)]
 mod tests;
 
@@ -47,7 +48,8 @@ pub use refusal::Refusal;
 pub use request::{Checked, Method, Template};
 pub use resolve::{Approved, BoxFuture, Resolver, SystemResolver};
 pub use response::Answer;
-use response::Received;
+use response::{Received, Room};
+pub use saving::Saving;
 
 use http::StatusCode;
 
@@ -164,10 +166,32 @@ impl Egress {
         template: Template,
         ledger: &mut Ledger,
     ) -> Result<Redacted<Answer>, Refusal> {
+        self.send_or_save(sender, template, None, ledger).await
+    }
+
+    /// The same for an answer whose body goes elsewhere than into the guest: that of a success is the file that was
+    /// asked for, and may be larger than one that is shown.
+    pub async fn save(
+        &self,
+        sender: &Sender<'_>,
+        template: Template,
+        saving: &Saving,
+        ledger: &mut Ledger,
+    ) -> Result<Redacted<Answer>, Refusal> {
+        self.send_or_save(sender, template, Some(saving), ledger).await
+    }
+
+    async fn send_or_save(
+        &self,
+        sender: &Sender<'_>,
+        template: Template,
+        saving: Option<&Saving>,
+        ledger: &mut Ledger,
+    ) -> Result<Redacted<Answer>, Refusal> {
         let left = sender.deadline.saturating_duration_since(clock::monotonic());
         let asked = template.timeout.unwrap_or(left);
         let time = left.min(asked).min(Duration::from_millis(self.limits.request_ms));
-        match tokio::time::timeout(time, self.follow(sender, template, ledger)).await {
+        match tokio::time::timeout(time, self.follow(sender, template, saving, ledger)).await {
             Ok(result) => result,
             Err(_) => Err(ledger.refused(Refusal::Timeout, sender.granted.capability())),
         }
@@ -178,6 +202,7 @@ impl Egress {
         &self,
         sender: &Sender<'_>,
         mut template: Template,
+        saving: Option<&Saving>,
         ledger: &mut Ledger,
     ) -> Result<Redacted<Answer>, Refusal> {
         let capability = sender.granted.capability();
@@ -189,7 +214,7 @@ impl Egress {
                 Ok(granted) => granted,
                 Err(refusal) => return Err(ledger.refused(refusal, capability)),
             };
-            match self.attempt(sender, &granted, &mut template, &mut came_from, ledger).await {
+            match self.attempt(sender, &granted, (&mut template, saving), &mut came_from, ledger).await {
                 Ok(Attempt::Answered(answer)) => return Ok(answer),
                 Ok(Attempt::Redirected) => {}
                 Err(refusal) => {
@@ -209,7 +234,7 @@ impl Egress {
         &self,
         sender: &Sender<'_>,
         granted: &Granted,
-        template: &mut Template,
+        (template, saving): (&mut Template, Option<&Saving>),
         came_from: &mut Option<Target>,
         ledger: &mut Ledger,
     ) -> Result<Attempt, Refusal> {
@@ -242,7 +267,8 @@ impl Egress {
         ledger.note(|record| record.address = Some(dialled.address().to_string()));
         sender.secrets.note_uses(sources);
         let mut bytes_in = 0;
-        let received = exchange::exchange(dialled, &self.limits, &secrets.redactor, &mut bytes_in).await;
+        let room = Room { shown: self.limits.response_bytes, saved: saving.map(Saving::body_bytes) };
+        let received = exchange::exchange(dialled, &self.limits, room, &secrets.redactor, &mut bytes_in).await;
         ledger.note(|record| record.bytes_in = bytes_in);
         let received = received?;
         ledger.note(|record| record.status = Some(received.status()));
@@ -268,6 +294,10 @@ impl Egress {
             Received::Answer(answer) => {
                 let is_searched = std::ptr::eq(newest, secrets);
                 let answer = if is_searched { answer } else { answer.again(&newest.redactor) };
+                let answer = match saving {
+                    Some(saving) => saving.file(answer, &newest.redactor)?,
+                    None => answer,
+                };
                 self.note_cuts(answer.cuts(), capability, ledger);
                 ledger.sent();
                 Ok(Attempt::Answered(answer))

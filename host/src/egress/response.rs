@@ -1,7 +1,8 @@
 //! Reads a response within its limits: refuses early what is declared too large, cuts what turns out to be, and
 //! refuses what could not be searched for secrets.
 //!
-//! A body is searched while it is read. What is held of it is what the guest may see, and no more than the limit.
+//! A body is searched while it is read. What is held of it is what may be seen of it, and no more than the limit:
+//! one that is saved has another limit, for it never comes into a guest (`saving.rs`).
 
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, LOCATION, TRANSFER_ENCODING};
@@ -10,6 +11,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Body;
 
 use super::{Method, Refusal, headers};
+use crate::config::HttpConfig;
 use crate::secrets::{Cuts, Redact, Redacted, Redactor};
 
 /// What a guest gets.
@@ -23,7 +25,38 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
+/// How many bytes of a body are held.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    /// Of one that a guest sees.
+    pub(super) shown: usize,
+    /// Of one that is saved, if it is a success.
+    pub(super) saved: Option<usize>,
+}
+
+impl Room {
+    /// For an answer that is only shown.
+    pub(super) fn shown(limits: &HttpConfig) -> Self {
+        Self { shown: limits.response_bytes, saved: None }
+    }
+
+    fn of(self, status: StatusCode) -> usize {
+        self.saved.filter(|_| status.is_success()).unwrap_or(self.shown)
+    }
+}
+
 impl Answer {
+    /// Whether its status says success: only then is its body saved.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        matches!(self.status, 200..300)
+    }
+
+    /// The same with another body.
+    pub(super) fn holding(self, body: Vec<u8>) -> Self {
+        Self { body, ..self }
+    }
+
     /// In place of the answer to a request that a dry run did not send.
     pub(super) fn planned() -> Redacted<Self> {
         Redactor::default()
@@ -104,17 +137,17 @@ impl Received {
 pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
     response: Response<B>,
     method: Method,
-    limit: usize,
+    room: Room,
     redactor: &Redactor,
     received: &mut u64,
 ) -> Result<Received, Refusal> {
     let (head, mut incoming) = response.into_parts();
     let (status, headers) = (head.status, head.headers);
+    let limit = room.of(status);
     if let Some(location) = location(status, &headers) {
         return Ok(Received::Redirect(status, location.clone()));
     }
     check_head(status, &headers, method, limit)?;
-    // A body that is not held but saved takes another way from here: what the stream has clean after each frame.
     let mut body = redactor.stream();
     while let Some(frame) = incoming.frame().await {
         let Ok(frame) = frame else {
@@ -201,7 +234,8 @@ mod tests {
         let mut received = 0;
         let frames = counted(pieces, &mut taken);
         let response = head.body(StreamBody::new(frames)).unwrap();
-        let result = read(response, Method::Get, limit, &redactor(), &mut received).await;
+        let room = Room { shown: limit, saved: None };
+        let result = read(response, Method::Get, room, &redactor(), &mut received).await;
         (result, received, taken)
     }
 

@@ -21,5 +21,5 @@ pub use schema::json_schema;
 pub use template::Template;
 pub use types::{
     Http, Limits, Loop, Manifest, NamespaceName, Prompt, PromptArgument, Resource, ResourceTemplate, Run, Runtime,
-    ScheduleType, Secret, Tool,
+    Sandbox, ScheduleType, Secret, Tool,
 };

@@ -66,6 +66,9 @@ pub struct Manifest {
     /// The collections of documents it stores. Needs `"entities"` in `uses`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entities: Vec<String>,
+    /// What it asks of the files of a conversation. Needs `"sandbox"` in `uses`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Sandbox>,
     /// What one call may spend. The operator's ceiling wins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
@@ -158,6 +161,22 @@ pub struct Http {
     /// out under somebody else's account, so it is granted apart.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_credentials: bool,
+}
+
+/// What a capability asks of the `sandbox` namespace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Sandbox {
+    /// Files that it keeps in one conversation at most. Default: as many as the operator allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<u64>,
+    /// Their bytes. Default: as many as the operator allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Whether it reads files that other capabilities wrote in the same conversation, by their addresses: for one
+    /// that sends files on. It is granted apart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub others: bool,
 }
 
 /// A secret that a capability needs.

@@ -14,6 +14,7 @@ use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::Surface;
+use super::files::Who;
 use super::inbox::Inbox;
 use super::listeners::{Listeners, PATIENCE};
 use super::shelf::{Shelf, Shelves};
@@ -73,7 +74,7 @@ impl Changes {
     }
 
     /// Serves one subscription until the client or the door ends it.
-    pub(super) async fn serve(&self, subscription: &SubscriptionContext, inbox: Option<&Inbox>) {
+    pub(super) async fn serve(&self, subscription: &SubscriptionContext, inbox: Option<&Inbox>, who: &Who) {
         let accepted = subscription.accepted();
         let (mut tools, mut prompts, mut resources) =
             (self.tools.subscribe(), self.prompts.subscribe(), self.resources.subscribe());
@@ -82,6 +83,7 @@ impl Changes {
         // Nothing is looked for as long as nobody asks for it.
         let mut inbox = inbox.filter(|_| of_inbox).map(Inbox::subscribe);
         let mut updates = (!uris.is_empty()).then(|| self.host.updates());
+        let mut files = Some(self.host.file_news());
         let sink = subscription.sink();
         loop {
             let told = tokio::select! {
@@ -96,6 +98,16 @@ impl Changes {
                 Ok(()) = resources.changed(), if accepted.resources_list_changed == Some(true) => {
                     sink.notify_resource_list_changed().await
                 }
+                news = next(&mut files) => match news {
+                    Some(news) if !who.hears_of(&news) => Ok(()),
+                    Some(news) => {
+                        let lists = news.comes_or_goes && accepted.resources_list_changed == Some(true);
+                        let told = if lists { sink.notify_resource_list_changed().await } else { Ok(()) };
+                        let address = news.name.address(&news.owner);
+                        told.and(self.tell(subscription, &uris, Some(&address)).await)
+                    }
+                    None => self.tell(subscription, &uris, None).await,
+                },
                 uri = next(&mut inbox) => self.tell(subscription, &uris, uri.as_deref()).await,
                 updated = next(&mut updates) => {
                     let address = updated.map(|updated| self.address(&updated));

@@ -18,6 +18,8 @@
 //! | `large`, `results` | what becomes of an answer that is too large to show at once |
 //! | `news` | what a client hears while its call runs |
 //! | `questions/` | how the person or the model at the other end is asked |
+//! | `conversation` | which conversation a request is in |
+//! | `files` | files of the conversation, as documents |
 //! | `inbox` | the runs that wait for an agent, as documents |
 //! | `changes`, `listeners` | who is told that a list or a document changed, and when |
 //! | `server` | which request does what |
@@ -25,6 +27,8 @@
 
 mod arguments;
 mod changes;
+mod conversation;
+mod files;
 mod http;
 mod inbox;
 mod instructions;

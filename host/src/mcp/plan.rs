@@ -8,7 +8,7 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject};
 use serde_json::{Value, json};
 
 use super::text::clean_line;
-use crate::audit::{ChangeRecord, RequestRecord};
+use crate::audit::{ChangeRecord, FileRecord, RequestRecord};
 use crate::call::{Offer, Plan};
 use crate::client::Unconfirmed;
 use crate::namespaces::loops::LoopChange;
@@ -24,12 +24,13 @@ const META: &str = "remit/plan";
 
 /// The plan in words, one line a step.
 pub(super) fn text(plan: &Plan) -> String {
-    let steps = plan.requests.len() + plan.changes.len() + plan.loops.len() + plan.listing.len();
+    let steps = plan.requests.len() + plan.changes.len() + plan.files.len() + plan.loops.len() + plan.listing.len();
     let requests = plan.requests.iter().map(request_line);
     let changes = plan.changes.iter().map(change_line);
+    let files = plan.files.iter().map(file_line);
     let loops = plan.loops.iter().map(loop_line);
     let listing = plan.listing.iter().map(offer_line);
-    let mut lines: Vec<String> = requests.chain(changes).chain(loops).chain(listing).take(LINES).collect();
+    let mut lines: Vec<String> = requests.chain(changes).chain(files).chain(loops).chain(listing).take(LINES).collect();
     if steps > LINES {
         lines.push(format!("- and {} more", steps - LINES));
     }
@@ -50,6 +51,9 @@ pub(super) fn value(plan: &Plan) -> Value {
             "entity": change.entity, "key": word(&change.key), "action": change.action, "bytes": change.bytes,
         })
     });
+    let files = plan.files.iter().take(LINES).map(|change| {
+        json!({ "name": word(&change.name), "action": change.action, "bytes": change.bytes })
+    });
     let loops = plan.loops.iter().take(LINES).map(
         |change| json!({ "name": word(&change.name), "action": change.action, "nextAt": change.next_at.map(utc) }),
     );
@@ -57,13 +61,14 @@ pub(super) fn value(plan: &Plan) -> Value {
         plan.listing.iter().take(LINES).map(
             |Offer { item, offered }| json!({ "kind": item.kind(), "name": item.name(), "offered": offered }),
         );
-    let left_out = [plan.requests.len(), plan.changes.len(), plan.loops.len(), plan.listing.len()]
+    let left_out = [plan.requests.len(), plan.changes.len(), plan.files.len(), plan.loops.len(), plan.listing.len()]
         .iter()
         .map(|steps| steps.saturating_sub(LINES))
         .sum::<usize>();
     json!({
         "requests": requests.collect::<Vec<_>>(),
         "changes": changes.collect::<Vec<_>>(),
+        "files": files.collect::<Vec<_>>(),
         "loops": loops.collect::<Vec<_>>(),
         "listing": listing.collect::<Vec<_>>(),
         "leftOut": left_out,
@@ -134,6 +139,12 @@ fn change_line(change: &ChangeRecord) -> String {
     let ChangeRecord { entity, key, action, bytes, .. } = change;
     let size = if action == "put" { format!(" ({bytes} bytes)") } else { String::new() };
     format!("- {action} `{}` in {entity}{size}", quoted(key))
+}
+
+fn file_line(change: &FileRecord) -> String {
+    let FileRecord { name, action, bytes } = change;
+    let size = if action == "write" { format!(" ({bytes} bytes)") } else { String::new() };
+    format!("- {action} the file `{}`{size}", quoted(name))
 }
 
 fn loop_line(change: &LoopChange) -> String {

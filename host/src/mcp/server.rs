@@ -20,7 +20,7 @@ use std::task::Poll;
 use axum::http::request::Parts;
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, ConstString, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestMethod,
+    CompleteResult, ConstString, CustomRequest, CustomResult, DiscoverResult, ErrorCode, Extensions, GetPromptRequestMethod,
     GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult,
     JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     LoggingLevel, PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
@@ -34,6 +34,8 @@ use tokio_util::task::TaskTracker;
 
 use super::Surface;
 use super::changes::Changes;
+use super::conversation;
+use super::files::{Files, Who};
 use super::inbox::Inbox;
 use super::news::Listener;
 use super::parent;
@@ -42,6 +44,7 @@ use super::results::Results;
 use super::shelf::{Shelf, Shelves};
 use super::text::clean_line;
 use super::tools::{Lists, ToolList};
+use crate::audit;
 use crate::call::{Host, Visit};
 use crate::client::Client;
 use crate::error::{Error, Result};
@@ -67,6 +70,9 @@ struct Shared {
     host: Host,
     caller: CallerOf,
     inbox: Arc<Inbox>,
+    files: Arc<Files>,
+    /// The one connection of a door that has no sessions.
+    connection: Option<String>,
     results: Results,
     seal: Seal,
     calls: TaskTracker,
@@ -102,9 +108,14 @@ impl Server {
     /// The handler of a door that shows everything. `stop` ends subscriptions.
     pub(super) fn new(host: Host, caller: CallerOf, stop: CancellationToken) -> Result<Self> {
         let inbox = Inbox::watch(host.clone(), stop.clone());
+        let files = Files::watch(host.clone(), stop.clone());
+        let connection = match &caller {
+            CallerOf::Door(_) => Some(audit::id::new(0)?),
+            CallerOf::Request => None,
+        };
         let seal = Seal::new(&host.request_key()?)?;
         let (results, calls, views) = (Results::default(), TaskTracker::new(), Mutex::default());
-        let shared = Arc::new(Shared { host, caller, inbox, results, seal, calls, stop, views });
+        let shared = Arc::new(Shared { host, caller, inbox, files, connection, results, seal, calls, stop, views });
         Ok(Self::of(shared, Surface::Joint))
     }
 
@@ -133,14 +144,25 @@ impl Server {
 
     /// Who makes a request. Without an answer it is refused: nobody is anybody by default.
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Identity, ErrorData> {
+        self.caller_of(&context.extensions)
+    }
+
+    fn caller_of(&self, extensions: &Extensions) -> Result<Identity, ErrorData> {
         match &self.shared.caller {
             CallerOf::Door(identity) => Ok(identity.clone()),
             CallerOf::Request => {
-                let parts = context.extensions.get::<Parts>();
+                let parts = extensions.get::<Parts>();
                 let identity = parts.and_then(|parts| parts.extensions.get::<Identity>());
                 identity.cloned().ok_or_else(|| internal(&Error::internal("a request came in without a caller")))
             }
         }
+    }
+
+    /// Who makes a request, and in which conversation.
+    fn who(&self, context: &RequestContext<RoleServer>) -> Result<Who, ErrorData> {
+        let (caller, connection) = (self.caller(context)?, self.shared.connection.as_deref());
+        let conversation = conversation::of_request(&context.meta, &context.extensions, connection)?;
+        Ok(Who { caller, conversation, surface: self.surface.clone() })
     }
 
     /// The inbox, where it is shown and there.
@@ -295,7 +317,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        fenced(async { self.resources_page(&self.caller(&context)?, cursor(request).as_deref()) }).await
+        fenced(async { self.resources_page(&self.who(&context)?, cursor(request).as_deref()) }).await
     }
 
     async fn list_resource_templates(
@@ -356,7 +378,7 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        fenced(async { self.listen_to(request.uri, context.peer) }).await
+        fenced(async { self.listen_to(request.uri, &context) }).await
     }
 
     async fn unsubscribe(
@@ -366,6 +388,7 @@ impl ServerHandler for Server {
     ) -> Result<(), ErrorData> {
         self.shared.inbox.legacy().remove(&context.peer, &request.uri);
         self.view.changes.listeners().remove(&context.peer, &request.uri);
+        self.shared.files.stop_listening(&context.peer, &request.uri);
         Ok(())
     }
 
@@ -377,11 +400,17 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.view.changes.serve(&context, self.inbox()).await;
+        let who = self.who(context.request_context())?;
+        self.view.changes.serve(&context, self.inbox(), &who).await;
         Ok(())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if let Ok(caller) = self.caller_of(&context.extensions) {
+            let conversation = conversation::of_session(&context.extensions, self.shared.connection.as_deref());
+            let who = Who { caller, conversation, surface: self.surface.clone() };
+            self.shared.files.add_legacy(context.peer.clone(), who);
+        }
         self.view.changes.add_legacy(context.peer);
     }
 }
@@ -393,11 +422,12 @@ fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
 /// What is asked of a capability that is no tool, in the span of whoever asks.
 fn visit(
     context: &RequestContext<RoleServer>,
-    caller: &Identity,
+    Who { caller, conversation, .. }: &Who,
     capability: &CapabilityName,
     client: Client,
 ) -> Visit {
-    let client = Client { parent: parent::parent(context), ..client };
+    let (parent, conversation) = (parent::parent(context), conversation.clone());
+    let client = Client { parent, conversation, ..client };
     Visit { caller: caller.clone(), capability: capability.clone(), client, locale: None }
 }
 

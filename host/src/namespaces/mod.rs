@@ -10,6 +10,7 @@ pub mod listing;
 pub mod log;
 pub mod loops;
 pub mod progress;
+pub mod sandbox;
 mod words;
 
 use wasmtime::component::Linker;
@@ -21,6 +22,7 @@ use self::listing::Listing;
 use self::log::Log;
 use self::loops::Loops;
 use self::progress::Progress;
+use self::sandbox::Sandbox;
 use crate::manifest::NamespaceName;
 use crate::policy::Granted;
 use crate::runtime::State;
@@ -52,6 +54,8 @@ pub struct Services {
     pub loops: Loops,
     /// How far the call is.
     pub progress: Progress,
+    /// Files of the conversation.
+    pub sandbox: Sandbox,
 }
 
 impl Services {
@@ -62,6 +66,7 @@ impl Services {
             || self.entities.has_changed()
             || self.loops.has_changed()
             || self.listing.has_changed()
+            || self.sandbox.has_changed()
     }
 }
 
@@ -84,6 +89,7 @@ pub const NAMESPACES: &[Namespace] = &[
     Namespace { name: NamespaceName::Log, interface: log::INTERFACE, link: log::link },
     Namespace { name: NamespaceName::Loops, interface: loops::INTERFACE, link: loops::link },
     Namespace { name: NamespaceName::Progress, interface: progress::INTERFACE, link: progress::link },
+    Namespace { name: NamespaceName::Sandbox, interface: sandbox::INTERFACE, link: sandbox::link },
 ];
 
 /// The namespace behind an import, if this host offers it. Names are compared whole: a near miss in name or

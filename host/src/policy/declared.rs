@@ -5,7 +5,7 @@
 
 use std::fmt::Display;
 
-use super::{Approval, Grant, HTTPS_PORT, HostPattern, HttpGrant, Place, SecretUse, loops};
+use super::{Approval, Grant, HTTPS_PORT, HostPattern, HttpGrant, OTHERS, Place, SecretUse, loops, sandbox};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Http, Manifest, NamespaceName, Secret};
 
@@ -31,6 +31,9 @@ pub fn asks(manifest: &Manifest) -> Vec<Grant> {
         if namespace == NamespaceName::Entities {
             asks.extend(manifest.entities.iter().map(|entity| Grant { namespace, entry: Some(entity.clone()) }));
         }
+        if namespace == NamespaceName::Sandbox && manifest.sandbox.is_some_and(|sandbox| sandbox.others) {
+            asks.push(Grant { namespace, entry: Some(OTHERS.to_owned()) });
+        }
     }
     asks.sort();
     asks.dedup();
@@ -47,6 +50,9 @@ pub fn check_grant(manifest: &Manifest, grant: &Grant) -> Result<()> {
     let Some(entry) = &grant.entry else { return Ok(()) };
     if grant.namespace == NamespaceName::Loops {
         return loops::check_entry(entry);
+    }
+    if grant.namespace == NamespaceName::Sandbox {
+        return sandbox::check_entry(manifest.sandbox.as_ref(), entry);
     }
     if grant.namespace == NamespaceName::Entities {
         return if manifest.entities.contains(entry) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::budget::budget;
 use super::declared::{OWN_CREDENTIALS, check_approval, declared_hosts};
-use super::{Budget, HostPattern, LoopsGrant, loops};
+use super::{Budget, HostPattern, LoopsGrant, SandboxGrant, loops, sandbox};
 use crate::config::Config;
 use crate::manifest::{Manifest, NamespaceName, Secret};
 use crate::registry::Capability;
@@ -18,7 +18,7 @@ pub struct Grant {
     /// The namespace.
     pub namespace: NamespaceName,
     /// What of it: for `http` a host pattern, or `ownCredentials`; for `entities` a name; for `loops`
-    /// `max=NUMBER` or `every=INTERVAL`. `None` is the namespace itself.
+    /// `max=NUMBER` or `every=INTERVAL`; for `sandbox` `files=NUMBER`, `bytes=NUMBER` or `others`. `None` is the namespace itself.
     pub entry: Option<String>,
 }
 
@@ -92,6 +92,7 @@ pub struct Granted {
     http: Option<HttpGrant>,
     loops: Option<LoopsGrant>,
     entities: Option<EntitiesGrant>,
+    sandbox: Option<SandboxGrant>,
     secrets: Vec<SecretUse>,
     budget: Budget,
 }
@@ -152,6 +153,12 @@ impl Granted {
         self.entities.as_ref()
     }
 
+    /// What `sandbox` may do, when it is granted.
+    #[must_use]
+    pub fn sandbox(&self) -> Option<SandboxGrant> {
+        self.sandbox
+    }
+
     /// The secrets its manifest declares.
     #[must_use]
     pub fn secrets(&self) -> &[SecretUse] {
@@ -185,6 +192,9 @@ pub fn decide(
         http: namespaces.contains(&NamespaceName::Http).then(|| decide_http(manifest, grants)),
         loops: namespaces.contains(&NamespaceName::Loops).then(|| loops::decide(grants, &config.loops)),
         entities: namespaces.contains(&NamespaceName::Entities).then(|| decide_entities(manifest, grants)),
+        sandbox: namespaces
+            .contains(&NamespaceName::Sandbox)
+            .then(|| sandbox::decide(manifest.sandbox.as_ref(), grants, &config.sandbox)),
         secrets: manifest
             .secrets
             .iter()

@@ -12,6 +12,7 @@ mod hosts;
 mod loops;
 mod permission;
 mod restriction;
+mod sandbox;
 mod wish;
 
 pub use budget::{BUDGET_CEILING, Budget, DEFAULT_BUDGET, memory_ceiling};
@@ -29,4 +30,5 @@ pub(crate) use hosts::{canonical_port, is_dns_name};
 pub use loops::LoopsGrant;
 pub use permission::check_given_permission;
 pub use restriction::{Confirm, Restriction, check_restriction, confirm, needs_word, of_tool};
+pub use sandbox::{OTHERS, SandboxGrant};
 pub use wish::{Gift, Wish, authority};

@@ -10,4 +10,4 @@ wasmtime::component::bindgen!({
 });
 
 pub use exports::remit::capability::{completions, prompts, resources, tools};
-pub use remit::capability::{ask, entities, http, listing, log, loops, progress};
+pub use remit::capability::{ask, entities, http, listing, log, loops, progress, sandbox};

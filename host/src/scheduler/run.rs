@@ -280,6 +280,7 @@ pub(crate) fn record_of(of: &Loop, kind: ErrorKind, detail: &str, now_ms: i64) -
         usage: Usage::default(),
         requests: Vec::new(),
         changes: Vec::new(),
+        files: Vec::new(),
         log: Vec::new(),
     })
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 
 use super::failure::damaged;
-use super::{Process, Spend, Store, confirmations, count, deliveries, entities, process, read_count, runs};
+use super::{Process, Spend, Store, confirmations, count, deliveries, entities, process, read_count, runs, sandbox};
 use crate::audit::{self, Query, Record, RequestRecord, RunEnd, Traced, Usage};
 use crate::error::{Error, Result};
 
@@ -80,6 +80,7 @@ impl Store {
                 let mut record = read_record(row)?;
                 record.requests = read_requests(connection, &record.id)?;
                 record.changes = entities::read_changes(connection, &record.id)?;
+                record.files = sandbox::read_file_changes(connection, &record.id)?;
                 records.push(record);
             }
             Ok(records)
@@ -199,6 +200,7 @@ fn read_record(row: &Row<'_>) -> Result<Record> {
         },
         requests: Vec::new(),
         changes: Vec::new(),
+        files: Vec::new(),
         log: list(row, 16)?,
     })
 }

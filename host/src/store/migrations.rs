@@ -23,6 +23,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0007_principals.sql"),
     include_str!("migrations/0008_restrictions.sql"),
     include_str!("migrations/0009_upstreams.sql"),
+    include_str!("migrations/0012_sandbox.sql"),
 ];
 
 /// Marks the file as ours: the letters "RMIT".

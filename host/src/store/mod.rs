@@ -24,6 +24,7 @@ mod principals;
 mod process;
 mod restrictions;
 mod runs;
+mod sandbox;
 mod secrets;
 mod upstreams;
 mod withdrawn;
@@ -58,6 +59,8 @@ pub use loops::Timed;
 pub(crate) use loops::{Claim, Passed};
 pub(crate) use principals::{TokenRow, no_principal};
 pub use runs::Report;
+pub use sandbox::KeptConversation;
+pub(crate) use sandbox::{Drawer, Room, WrittenBy};
 pub(crate) use secrets::{Sealed, SealedRoster, SecretRows, Shelf};
 pub use upstreams::{Held, Upstream};
 

@@ -44,6 +44,7 @@ fn record(outcome: &str) -> Record {
         },
         requests: vec![request],
         changes: Vec::new(),
+        files: Vec::new(),
         log: vec!["info: secret".to_owned()],
     }
 }

@@ -46,6 +46,15 @@ fn uses(manifest: &Manifest, problems: &mut Problems) {
     if !uses_entities && !manifest.entities.is_empty() {
         problems.add("uses", "add \"entities\", or remove the section `entities`");
     }
+    if !seen.contains(&NamespaceName::Sandbox) && manifest.sandbox.is_some() {
+        problems.add("uses", "add \"sandbox\", or remove the section `sandbox`");
+    }
+    let asks = manifest.sandbox.unwrap_or_default();
+    for (field, number) in [("sandbox.files", asks.files), ("sandbox.bytes", asks.bytes)] {
+        if number == Some(0) {
+            problems.add(field, "ask for more than 0, or leave it out");
+        }
+    }
     if !uses_http && !manifest.secrets.is_empty() {
         problems.add("uses", "add \"http\", or remove `secrets`: they go nowhere else");
     }

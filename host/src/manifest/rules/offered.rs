@@ -2,27 +2,17 @@
 //!
 //! A manifest that names one of these is refused, never half obeyed. A later version deletes rows.
 
-use super::super::{Manifest, NamespaceName, Runtime};
+use super::super::{Manifest, Runtime};
 use super::Problems;
-
-const NAMESPACES: &[NamespaceName] = &[NamespaceName::Sandbox];
 
 const RUNTIMES: &[Runtime] =
     &[Runtime::Codemode, Runtime::RenderTemplate, Runtime::Openapi, Runtime::Mcp, Runtime::Builtin];
 
 pub(super) fn check(manifest: &Manifest, problems: &mut Problems) {
     if RUNTIMES.contains(&manifest.runtime) {
-        problems.add("runtime", not_offered("runtime", &word(manifest.runtime)));
+        let word = word(manifest.runtime);
+        problems.add("runtime", format!("remove it: this version of remit does not offer the runtime `{word}`"));
     }
-    for (index, namespace) in manifest.uses.iter().enumerate() {
-        if NAMESPACES.contains(namespace) {
-            problems.add(format!("uses[{index}]"), not_offered("namespace", namespace.as_str()));
-        }
-    }
-}
-
-fn not_offered(what: &str, name: &str) -> String {
-    format!("remove it: this version of remit does not offer the {what} `{name}`")
 }
 
 /// A runtime's word in a manifest.

@@ -81,7 +81,8 @@ fn identity_is_plain() {
 
 #[test]
 fn what_is_not_offered_yet_is_refused() {
-    assert_snapshot!(told(&[("/runtime", json!("openapi")), ("/uses/-", json!("sandbox")),]));
+    assert_snapshot!(told(&[("/runtime", json!("openapi"))]));
+    assert_eq!(told(&[("/uses/-", json!("sandbox"))]), "", "files of the conversation are offered");
 }
 
 #[test]

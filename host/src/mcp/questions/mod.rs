@@ -26,7 +26,7 @@ pub(super) use self::state::{Binding, Seal};
 use self::state::{Kind, Pending, State};
 use self::word::Word;
 use crate::call::Failure;
-use crate::client::{Ability, Client, Confirmation, News, Wants};
+use crate::client::{Ability, Client, Confirmation, Conversation, News, Wants};
 use crate::error::{Error, ErrorKind};
 
 /// Rounds of questions of one request. Clients stop at ten by themselves.
@@ -116,6 +116,7 @@ impl<'a> Asker<'a> {
                 answers: state.answers.clone(),
                 rounds: state.rounds,
                 news: news.clone(),
+                conversation: Conversation::Own,
                 parent: None,
             };
             let failure = match attempt(client, confirmation).await {

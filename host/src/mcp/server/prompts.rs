@@ -41,8 +41,9 @@ impl Server {
     ) -> Result<GetPromptResponse, ErrorData> {
         let unknown = ErrorData::invalid_params(format!("there is no prompt `{}`", request.name), None);
         let shelf = self.shelf()?;
-        let caller = self.caller(&context)?;
-        let Some(shelved) = shelf.prompt(&caller, &request.name) else { return Err(unknown) };
+        let who = self.who(&context)?;
+        let caller = &who.caller;
+        let Some(shelved) = shelf.prompt(caller, &request.name) else { return Err(unknown) };
         let (capability, name) = match &shelved.source {
             Source::Guidance(text) => {
                 let said = PromptMessage::new_text(WireRole::User, text.clone());
@@ -63,13 +64,13 @@ impl Server {
         };
         let brought = Brought { state: request.request_state, responses: request.input_responses };
         let what = What { method: "prompts/get", target: name, arguments: &arguments };
-        let asker = self.asker(&context, &caller, brought, &entry, what);
+        let asker = self.asker(&context, caller, brought, &entry, what);
         let _running = self.shared.calls.token();
         let outcome = self
             .listener(&context, capability)
             .during(|news| {
                 asker.run(news, |client, _| {
-                    let visit = visit(&context, &caller, capability, client);
+                    let visit = visit(&context, &who, capability, client);
                     self.shared.host.prompt(visit, name, texts.clone(), context.ct.clone())
                 })
             })
@@ -99,8 +100,9 @@ impl Server {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let caller = self.caller(&context)?;
-        let (capability, subject) = match self.subject(&caller, &request.r#ref)? {
+        let who = self.who(&context)?;
+        let caller = &who.caller;
+        let (capability, subject) = match self.subject(caller, &request.r#ref)? {
             Meant::Of(capability, subject) => (capability, subject),
             Meant::Fixed => return Ok(CompleteResult::default()),
             Meant::Nothing => {
@@ -111,7 +113,7 @@ impl Server {
         let (name, value) = (request.argument.name, request.argument.value);
         let draft = Draft { subject, name, value, others: others.into_iter().collect() };
         let _running = self.shared.calls.token();
-        let visit = visit(&context, &caller, &capability, Client::default());
+        let visit = visit(&context, &who, &capability, Client::default());
         let proposals = self.shared.host.complete(visit, draft, context.ct.clone()).await;
         let proposals = proposals.map_err(|failure| failed(&failure))?;
         let mut values = proposals.values;

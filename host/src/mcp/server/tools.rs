@@ -5,6 +5,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
 use super::super::arguments::{self, ForHost};
+use super::super::files::Who;
 use super::super::questions::{Brought, Outcome};
 use super::super::{large, parent, plan, reply};
 use super::{Server, What, internal};
@@ -35,7 +36,7 @@ impl Server {
         let found = list.find(&request.name).zip(list.wire(&request.name));
         let Some((tool, wire)) = found.map(|(tool, wire)| (tool.clone(), wire)) else { return Err(unknown) };
         let Some(entry) = self.entry(&tool.capability)? else { return Err(unknown) };
-        let caller = self.caller(&context)?;
+        let Who { caller, conversation, .. } = self.who(&context)?;
         let mut arguments = request.arguments.unwrap_or_default();
         let brought = Brought { state: request.request_state, responses: request.input_responses };
         let what = What { method: "tools/call", target: &tool.tool, arguments: &arguments };
@@ -54,7 +55,8 @@ impl Server {
             .listener(&context, &tool.capability)
             .during(|news| {
                 asker.run(news, |client, confirmation| {
-                    let mut call = CallRequest { client: Client { parent, ..client }, ..call.clone() };
+                    let conversation = conversation.clone();
+                    let mut call = CallRequest { client: Client { parent, conversation, ..client }, ..call.clone() };
                     if confirmation != Confirmation::Missing {
                         call.confirmation = confirmation;
                     }

@@ -3,7 +3,7 @@
 use wasmtime::StoreContextMut;
 use wasmtime::component::Linker;
 
-use super::{Running, wire};
+use super::{Running, saving, wire};
 use crate::egress::{Refusal, Sender};
 use crate::namespaces::Services;
 use crate::runtime::{State, Stop, charge, http};
@@ -13,10 +13,14 @@ pub(in crate::namespaces) const INTERFACE: &str = "remit:capability/http@0.1.0";
 
 /// Puts the namespace's functions into a linker.
 pub(in crate::namespaces) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    linker.instance(INTERFACE)?.func_wrap(
-        "send",
-        |store: StoreContextMut<'_, State>, (request,): (http::Request,)| {
-            send(store, request).map(|answer| (answer,))
+    let mut interface = linker.instance(INTERFACE)?;
+    interface.func_wrap("send", |store: StoreContextMut<'_, State>, (request,): (http::Request,)| {
+        send(store, request).map(|answer| (answer,))
+    })?;
+    interface.func_wrap(
+        "save",
+        |store: StoreContextMut<'_, State>, (request, saving): (http::Request, http::Saving)| {
+            saving::save(store, request, &saving).map(|answer| (answer,))
         },
     )
 }

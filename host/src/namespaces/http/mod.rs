@@ -1,9 +1,11 @@
 //! The `http` namespace: the guest's side of a request.
 //!
 //! It carries what the guest wrote to `egress` and what came back to the guest. Whether a request may leave,
-//! where a secret may stand and what is kept of an answer is decided there.
+//! where a secret may stand and what is kept of an answer is decided there. An answer that becomes a file goes to the
+//! `sandbox` namespace instead, which says first whether it may (`saving.rs`).
 
 mod host;
+mod saving;
 mod wire;
 
 use std::sync::Arc;

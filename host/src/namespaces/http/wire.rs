@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::egress::{Answer, Method, Refusal, Template};
+use crate::namespaces::sandbox::File;
 use crate::runtime::http;
 use crate::secrets::Redacted;
 
@@ -38,6 +39,17 @@ pub(super) fn response(answer: Redacted<Answer>) -> http::Response {
         headers: answer.headers.into_iter().map(header).collect(),
         body: answer.body,
     }
+}
+
+/// What came back, with the file in the place of its body.
+pub(super) fn saved(response: http::Response, file: Option<&File>) -> http::Saved {
+    let file = file.map(|file| http::SavedFile {
+        name: file.name.to_string(),
+        uri: file.address(),
+        bytes: file.bytes,
+        media_type: file.name.media_type().to_owned(),
+    });
+    http::Saved { status: response.status, headers: response.headers, file, body: response.body }
 }
 
 pub(super) fn error(refusal: &Refusal) -> http::Error {

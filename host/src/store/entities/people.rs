@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::super::installs::{read_pin, remove};
-use super::super::{Store, calls, loops, read_count};
+use super::super::{Store, calls, loops, read_count, sandbox};
 use super::{Held, Scope, TENANT, make, plan, read_document};
 use crate::audit::Record;
 use crate::config::EntitiesConfig;
@@ -134,7 +134,8 @@ impl Store {
             remove(connection, &name)?;
             let removed = remove_documents(connection, &scope)?;
             let loops = loops::purge(connection, &name)?;
-            if removed.is_some() || loops > 0 {
+            let files = sandbox::purge(connection, &name)?;
+            if removed.is_some() || loops > 0 || files > 0 {
                 calls::put(connection, &record, None)?;
             }
             Ok((pin.map(|(_, digest)| digest), removed.unwrap_or_default(), loops))

@@ -107,6 +107,7 @@ fn record(id: &str) -> Record {
         usage: Usage::default(),
         requests: Vec::new(),
         changes: Vec::new(),
+        files: Vec::new(),
         log: Vec::new(),
     }
 }
