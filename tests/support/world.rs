@@ -69,7 +69,7 @@ impl World {
         let address = upstream.address();
         let others: String = OTHERS.iter().map(|other| format!(", \"{other}\" = \"{address}\"")).collect();
         let mut settings = more.to_owned();
-        for capability in ["test/probe", "test/other-probe", "other/probe"] {
+        for capability in ["test/probe", "test/other-probe", "other/probe", "test/scribe"] {
             let lines = upstream.settings(capability, HOST, &authority);
             settings.push_str(&lines.replace(" }\n", &format!("{others} }}\n")));
         }

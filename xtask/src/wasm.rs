@@ -23,6 +23,7 @@ const SOURCES: &[&str] = &[
     "tests/fixtures/keeper",
     "tests/fixtures/planner",
     "tests/fixtures/probe",
+    "tests/fixtures/scribe",
 ];
 
 /// Builds the host as tests use it, and every plugin with it.

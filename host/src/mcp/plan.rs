@@ -198,6 +198,7 @@ mod tests {
         Plan {
             requests: vec![request("/notes/1")],
             changes: vec![change("put", "a"), change("delete", "b")],
+            files: vec![FileRecord { name: "cat.png".to_owned(), action: "write".to_owned(), bytes: 9 }],
             loops: vec![LoopChange { name: "daily".to_owned(), action: "create", next_at: Some(0) }],
             listing: vec![Offer { item: Item::Tool("archive".to_owned()), offered: false }],
         }
@@ -211,6 +212,7 @@ mod tests {
 - send DELETE `api.example.com:443/notes/1` with 12 bytes, using API_KEY
 - put `a` in notes (7 bytes)
 - delete `b` in notes
+- write the file `cat.png` (9 bytes)
 - create the loop `daily`, which fires next at 1970-01-01T00:00:00Z
 - withdraw the tool `archive`"
         );
@@ -225,6 +227,7 @@ mod tests {
                     { "entity": "notes", "key": "a", "action": "put", "bytes": 7 },
                     { "entity": "notes", "key": "b", "action": "delete", "bytes": 7 },
                 ],
+                "files": [{ "name": "cat.png", "action": "write", "bytes": 9 }],
                 "loops": [{ "name": "daily", "action": "create", "nextAt": "1970-01-01T00:00:00Z" }],
                 "listing": [{ "kind": "tool", "name": "archive", "offered": false }],
                 "leftOut": 0,
@@ -253,7 +256,7 @@ mod tests {
         let plan = Plan { changes, ..plan() };
         let said = text(&plan);
         assert_eq!(said.lines().count(), LINES + 1);
-        assert!(said.ends_with("\n- and 963 more"), "{said}");
+        assert!(said.ends_with("\n- and 964 more"), "{said}");
         assert_eq!(value(&plan)["changes"].as_array().unwrap().len(), LINES);
         assert_eq!(value(&plan)["leftOut"], json!(960));
         assert!(value(&plan).to_string().len() < 10_000);
