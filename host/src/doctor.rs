@@ -219,6 +219,14 @@ fn database(home: &Path, findings: &mut Vec<Finding>) -> Result<bool> {
             format!("report it; `remit entities export {name} FILE`, then `import` into a new data directory"),
         ),
     });
+    findings.push(match checkup.files()? {
+        (files, 0) => Finding::ok("files", format!("{files} of conversations, each whole")),
+        (files, wrong) => Finding::fail(
+            "files",
+            format!("{wrong} of {files} files of conversations have not the bytes that were written"),
+            "report it; `remit sandbox list` shows the conversations, `remit sandbox delete` removes their files",
+        ),
+    });
     Ok(true)
 }
 

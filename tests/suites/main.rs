@@ -40,6 +40,8 @@ mod progress;
 mod python;
 mod rotation;
 mod sandbox;
+mod sandbox_agents;
+mod sandbox_files;
 mod scaffold;
 mod secrets;
 mod telemetry;

@@ -2,15 +2,19 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::home::{program, remit};
+
+/// A test that waits longer than this is stuck.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A door that is open, until this is dropped.
 pub(crate) struct Door {
@@ -149,15 +153,52 @@ impl Door {
         self.ask_with(fields, method, params, &json!(1))
     }
 
+    /// The same, on the endpoint at this path.
+    pub(crate) fn ask_at(&self, path: &str, fields: &[&str], method: &str, params: &Value) -> Answered {
+        self.ask_at_with(path, fields, method, params, &json!(1))
+    }
+
     /// The same, with an id of the test's own.
     pub(crate) fn ask_with(&self, fields: &[&str], method: &str, params: &Value, id: &Value) -> Answered {
+        self.ask_at_with("/mcp", fields, method, params, id)
+    }
+
+    fn ask_at_with(&self, path: &str, fields: &[&str], method: &str, params: &Value, id: &Value) -> Answered {
         let mut params = params.clone();
         let mut all = vec!["MCP-Protocol-Version: 2026-07-28".to_owned(), format!("Mcp-Method: {method}")];
-        all.extend(params["name"].as_str().map(|name| format!("Mcp-Name: {name}")));
+        let name = params["name"].as_str().or(params["uri"].as_str());
+        all.extend(name.map(|name| format!("Mcp-Name: {name}")));
         all.extend(fields.iter().map(|&field| field.to_owned()));
-        params["_meta"] = meta();
+        params["_meta"] = with_meta(&params["_meta"]);
         let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        self.send("POST", "/mcp", &all.iter().map(String::as_str).collect::<Vec<_>>(), &body.to_string())
+        self.send("POST", path, &all.iter().map(String::as_str).collect::<Vec<_>>(), &body.to_string())
+    }
+}
+
+impl Door {
+    /// Listens as a client of 2026 does. Each call gives the next message that comes.
+    pub(crate) fn listen(&self, fields: &[&str], params: &Value) -> impl FnMut() -> Value + use<> {
+        let mut params = params.clone();
+        params["_meta"] = with_meta(&params["_meta"]);
+        let message = json!({ "jsonrpc": "2.0", "id": "s", "method": "subscriptions/listen", "params": params });
+        let (body, fields) = (message.to_string(), fields.join("\r\n"));
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, \
+             text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n{fields}\r\n\
+             Content-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let mut stream = TcpStream::connect(&self.address).expect("a door");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        stream.write_all(format!("{head}{body}").as_bytes()).expect("it reads");
+        let mut lines = BufReader::new(stream).lines();
+        move || loop {
+            let line = lines.next().expect("more").expect("a line");
+            let data = line.strip_prefix("data: ").filter(|data| !data.is_empty());
+            if let Some(message) = data.and_then(|data| serde_json::from_str(data).ok()) {
+                return message;
+            }
+        }
     }
 }
 
@@ -195,6 +236,15 @@ pub(crate) fn initialize() -> Value {
     let client = json!({ "name": "test", "version": "1" });
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
     json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })
+}
+
+/// What a client of 2026 sends with each request, and this besides.
+fn with_meta(more: &Value) -> Value {
+    let mut meta = meta();
+    for (key, value) in more.as_object().into_iter().flatten() {
+        meta[key] = value.clone();
+    }
+    meta
 }
 
 /// What a client of 2026 sends with each request.

@@ -14,6 +14,11 @@ impl Admin {
         self.store.conversations(self.store.now_ms().saturating_sub(self.sandbox.keep()))
     }
 
+    /// Removes the files of all conversations whose time is over.
+    pub fn remove_old_files(&self) -> Result<()> {
+        self.store.remove_old_files(self.sandbox.keep())
+    }
+
     /// The conversation whose key begins so.
     pub fn conversation(&self, key: &str) -> Result<KeptConversation> {
         let not_found = |message: String| {

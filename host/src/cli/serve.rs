@@ -54,6 +54,7 @@ pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
     let home = context.home()?;
     let config = Config::load(&home)?;
     let app = context.open()?;
+    app.admin().remove_old_files()?;
     let on_stdio = args.principal.as_deref().or(config.serve.principal.as_deref()).unwrap_or(STDIO);
     // Over HTTP each request says for itself who makes it.
     let caller = principal::known(&app, if args.http.is_some() { HTTP } else { on_stdio })?;

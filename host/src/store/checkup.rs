@@ -69,6 +69,17 @@ impl Checkup {
             statement.query_map([], |row| Ok(CapabilityName { publisher: row.get(0)?, slug: row.get(1)? }))?;
         Ok(names.collect::<Result<_, _>>()?)
     }
+
+    /// How many files of conversations there are, and how many of them have not the bytes that they should have.
+    pub(crate) fn files(&self) -> Result<(u64, u64)> {
+        Ok(self.connection.query_row(
+            "SELECT count(*), count(*) FILTER (WHERE files.bytes <> coalesce(found, 0)) FROM files LEFT JOIN (
+                 SELECT file, sum(length(bytes)) AS found FROM file_pieces GROUP BY file
+             ) ON file = files.id",
+            [],
+            |row| Ok((super::read_count(row, 0)?, super::read_count(row, 1)?)),
+        )?)
+    }
 }
 
 /// The version of the SQLite that this program carries.

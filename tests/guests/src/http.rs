@@ -66,3 +66,28 @@ impl Guest {
         ))
     }
 }
+
+/// What a guest imports to save.
+const SAVE: &str = r#"(import "remit:capability/http@0.1.0" "save" (func $save
+  (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32)))"#;
+
+impl Guest {
+    /// Saves what is at a URL to a file, and answers with two digits: 1 for an error, and the number of its case in
+    /// the contract's list.
+    #[must_use]
+    pub fn saves(url: &str, to: &str) -> Self {
+        let (url_length, to_length) = (url.len(), to.len());
+        // `GET`, URL, no header fields, no body, no timeout; the name, no field; and where the result goes.
+        Self::calling(&format!(
+            "(call $save (i32.const 0) (i32.const 2048) (i32.const {url_length}) (i32.const 0) (i32.const 0)
+               (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)
+               (i32.const 3072) (i32.const {to_length}) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 256))
+             (i32.store8 (i32.const 1100) (i32.add (i32.const 48) (i32.load8_u (i32.const 256))))
+             (i32.store8 (i32.const 1101) (i32.const 32))
+             (i32.store8 (i32.const 1102) (i32.add (i32.const 48) (i32.load8_u (i32.const 264))))
+             (call $text (i32.const 1100) (i32.const 3))"
+        ))
+        .with(&format!("(data (i32.const 2048) {url:?}) (data (i32.const 3072) {to:?})"))
+        .importing_line(SAVE)
+    }
+}

@@ -135,7 +135,7 @@ impl fmt::Display for FileName {
 
 /// The owner and the name that an address says. Whether there is such a file is another question.
 #[must_use]
-pub fn of_address(address: &str) -> Option<(CapabilityName, FileName)> {
+pub(crate) fn of_address(address: &str) -> Option<(CapabilityName, FileName)> {
     let rest = address.strip_prefix(ADDRESS)?;
     let (publisher, rest) = rest.split_once('/')?;
     let (slug, name) = rest.split_once('/')?;
