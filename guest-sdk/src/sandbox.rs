@@ -93,7 +93,8 @@ mod tests {
     #[test]
     fn a_file_is_read_as_it_was_written() {
         testing::sandbox("acme/images");
-        let bytes: Vec<u8> = (0..PART as usize + 9).map(|number| u8::try_from(number % 251).unwrap_or(0)).collect();
+        let bytes: Vec<u8> =
+            (0..PART as usize + 9).map(|number| u8::try_from(number % 251).unwrap_or(0)).collect();
         let file = write("a/cat.png", &bytes).expect("a good name");
         assert_eq!((file.uri.as_str(), file.bytes), ("remit://sandbox/acme/images/a/cat.png", bytes.len() as u64));
         assert_eq!(read("a/cat.png").as_ref(), Ok(&bytes));

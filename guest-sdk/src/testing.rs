@@ -14,8 +14,8 @@ use std::cell::RefCell;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::completions::{Draft, Proposals, Subject};
 use crate::bindings::remit::capability::sandbox::File;
+use crate::completions::{Draft, Proposals, Subject};
 use crate::http::{Error, Request, Response, SaveError, Saved, SavedFile};
 use crate::log::Level;
 use crate::prompts::{Argument, Prompt};

@@ -30,8 +30,8 @@ pub use self::documents::Imported;
 pub use self::principals::{Allowance, KnownPrincipal};
 pub use self::upstreams::{KnownUpstream, UpstreamOffer};
 pub use crate::namespaces::entities::rules::Sums;
-pub use crate::secrets::{KeyCheck, StoredSecret};
 pub use crate::namespaces::sandbox::File;
+pub use crate::secrets::{KeyCheck, StoredSecret};
 pub use crate::store::{EntitySums, Holding, KeptConversation, OldDocument};
 
 /// How alike a name must be to be offered instead of one that is not there: 1 is the same.

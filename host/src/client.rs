@@ -185,7 +185,8 @@ mod tests {
             (Conversation::Named(word("a")), "b"),
             (Conversation::Named(word("own")), "a"),
         ];
-        let keys: BTreeSet<String> = all.iter().map(|(conversation, principal)| conversation.key(principal)).collect();
+        let keys: BTreeSet<String> =
+            all.iter().map(|(conversation, principal)| conversation.key(principal)).collect();
         assert_eq!(keys.len(), all.len());
         assert!(keys.iter().all(|key| key.len() == 32 && key.bytes().all(|byte| byte.is_ascii_hexdigit())));
         assert_eq!(Conversation::Own.key("a"), Conversation::default().key("a"));

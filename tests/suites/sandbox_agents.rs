@@ -109,7 +109,8 @@ impl Agent<'_> {
     fn files(&self) -> Vec<String> {
         let listed = self.ask("resources/list", &json!({}));
         let all = listed["result"]["resources"].as_array().unwrap_or_else(|| panic!("{listed}"));
-        let uris = all.iter().filter_map(|one| one["uri"].as_str()).filter(|uri| uri.starts_with("remit://sandbox/"));
+        let uris =
+            all.iter().filter_map(|one| one["uri"].as_str()).filter(|uri| uri.starts_with("remit://sandbox/"));
         uris.map(str::to_owned).collect()
     }
 }
@@ -122,11 +123,16 @@ fn is_unknown(code: &str) -> bool {
 #[test]
 fn an_agent_lists_and_reads_what_a_tool_wrote_in_its_conversation() {
     let scene = Scene::new();
-    for agent in [scene.modern(&scene.ann, Some("chat-1")), scene.modern(&scene.ann, None), scene.legacy(&scene.ann)] {
+    for agent in
+        [scene.modern(&scene.ann, Some("chat-1")), scene.modern(&scene.ann, None), scene.legacy(&scene.ann)]
+    {
         assert_eq!(agent.files(), Vec::<String>::new());
         let written = agent.write("cat.txt", "meow");
         let link = &written["result"]["content"][1];
-        assert_eq!((&link["type"], &link["uri"], &link["mimeType"]), (&json!("resource_link"), &json!(ADDRESS), &json!("text/plain")));
+        assert_eq!(
+            (&link["type"], &link["uri"], &link["mimeType"]),
+            (&json!("resource_link"), &json!(ADDRESS), &json!("text/plain"))
+        );
         assert_eq!(agent.files(), [ADDRESS]);
         assert_eq!(agent.read(ADDRESS), "meow");
         assert_eq!(agent.read(&format!("{ADDRESS}?offset=1&length=2")), "eo");
@@ -216,7 +222,7 @@ fn what_is_revoked_hidden_or_removed_shows_no_files() {
     assert!(!is_there());
     restrict(&["--clear"]);
     assert!(is_there());
-    let gone = remit(scene.home.path(), &["uninstall", "test/scribe", "--purge", "--yes"], "");
+    let gone = remit(scene.home.path(), &["uninstall", "test/scribe", "--purge"], "");
     assert_eq!(gone.exit, Some(0), "{gone:?}");
     assert!(!is_there());
     let listed = remit(scene.home.path(), &["sandbox", "list", "--json"], "").json();
@@ -260,11 +266,13 @@ fn a_modern_client_hears_of_its_own_files_and_of_nobody_elses() {
     scene.modern(&scene.bob, Some("chat-1")).write("b.txt", "1");
     let mut two = |next: &mut dyn FnMut() -> Value| {
         [next(), next()].map(|message| {
-            let method = message["method"].as_str().unwrap_or_default().trim_start_matches("notifications/").to_owned();
+            let method =
+                message["method"].as_str().unwrap_or_default().trim_start_matches("notifications/").to_owned();
             format!("{method} {}", message["params"]["uri"].as_str().unwrap_or_default())
         })
     };
-    let heard = |name: &str| ["resources/list_changed ".to_owned(), format!("resources/updated {}", address(name))];
+    let heard =
+        |name: &str| ["resources/list_changed ".to_owned(), format!("resources/updated {}", address(name))];
     assert_eq!(two(&mut ann), heard("a"));
     // What comes first to these is of their own conversation: nothing came before it.
     assert_eq!(two(&mut other), heard("b"));
@@ -294,7 +302,10 @@ fn a_legacy_client_hears_of_files_on_its_connection() {
     let read = client.request("resources/read", &json!({ "uri": ADDRESS })).expect("its own");
     assert_eq!(read["contents"][0]["text"], "meow");
     let mut third = Client::start(scene.home.path());
-    assert_eq!(third.request("resources/read", &json!({ "uri": ADDRESS })).expect_err("not its own")["code"], -32002);
+    assert_eq!(
+        third.request("resources/read", &json!({ "uri": ADDRESS })).expect_err("not its own")["code"],
+        -32002
+    );
 }
 
 #[test]

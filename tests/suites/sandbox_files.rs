@@ -107,10 +107,13 @@ fn what_is_written_is_read_again() {
     assert_eq!(said(&home, "find", &json!({ "file": "b" })), "nothing");
     assert_eq!(write(&home, "a/cat.txt", "purr!"), "remit://sandbox/test/scribe/a/cat.txt 5");
     assert_eq!(write(&home, "b", ""), "remit://sandbox/test/scribe/b 0");
-    assert_eq!((list(&home), said(&home, "list", &json!({ "prefix": "a/" }))), ("a/cat.txt b".into(), "a/cat.txt".into()));
+    assert_eq!(
+        (list(&home), said(&home, "list", &json!({ "prefix": "a/" }))),
+        ("a/cat.txt b".into(), "a/cat.txt".into())
+    );
     assert_eq!(said(&home, "delete", &json!({ "name": "a/cat.txt" })), "true");
     assert_eq!(said(&home, "delete", &json!({ "name": "a/cat.txt" })), "false");
-    assert_eq!(read(&home, "a/cat.txt"), "Error::NotFound(\"a/cat.txt\")");
+    assert_eq!(read(&home, "a/cat.txt"), "NotFound(\"a/cat.txt\")");
     let reply = home.call("test/scribe.write", &json!({ "name": "c.svg", "text": "<svg/>" })).expect("written");
     let linked = Content::Link {
         uri: "remit://sandbox/test/scribe/c.svg".to_owned(),
@@ -145,16 +148,35 @@ fn c_19_a_name_is_of_the_grammar_or_nothing_is_written() {
     let home = home();
     let long = "a".repeat(201);
     for bad in [
-        "", ".", "..", "../a", "a/../../remit.db", "/etc/passwd", "a\\b", "C:a", "a\0b", "a\u{202e}gpj", "\u{430}.png",
-        "con", "a/NUL.txt", ".hidden", "-rf", "a.", "a//b", "%2e%2e/a", "remit://sandbox/test/mail/a", "{{API_KEY}}", &long,
+        "",
+        ".",
+        "..",
+        "../a",
+        "a/../../remit.db",
+        "/etc/passwd",
+        "a\\b",
+        "C:a",
+        "a\0b",
+        "a\u{202e}gpj",
+        "\u{430}.png",
+        "con",
+        "a/NUL.txt",
+        ".hidden",
+        "-rf",
+        "a.",
+        "a//b",
+        "%2e%2e/a",
+        "remit://sandbox/test/mail/a",
+        "{{API_KEY}}",
+        &long,
     ] {
-        assert!(write(&home, bad, "1").starts_with("Error::InvalidName("), "{bad:?}: {}", write(&home, bad, "1"));
-        assert!(said(&home, "delete", &json!({ "name": bad })).starts_with("Error::InvalidName("), "{bad:?}");
+        assert!(write(&home, bad, "1").starts_with("InvalidName("), "{bad:?}: {}", write(&home, bad, "1"));
+        assert!(said(&home, "delete", &json!({ "name": bad })).starts_with("InvalidName("), "{bad:?}");
     }
     assert_eq!(list(&home), "");
     assert_eq!(write(&home, "Cat.png", "1"), "remit://sandbox/test/scribe/Cat.png 1");
     for beside in ["cat.png", "CAT.PNG", "cat.png/x"] {
-        assert_eq!(write(&home, beside, "2"), "Error::Collision(\"Cat.png\")", "{beside}");
+        assert_eq!(write(&home, beside, "2"), "Collision(\"Cat.png\")", "{beside}");
     }
     assert_eq!((list(&home), read(&home, "Cat.png")), ("Cat.png".into(), "1".into()));
     // No path on the disk is made of any of it.
@@ -210,7 +232,7 @@ fn db_15_files_are_their_principals_their_conversations_and_their_capabilitys() 
 #[test]
 fn files_of_other_capabilities_are_read_where_a_person_granted_that_and_nowhere_else() {
     let home = home();
-    install_mail(&home, &["sandbox"]);
+    install_mail(&home, ALL);
     let (here, there) = (Conversation::Named("x".to_owned()), Conversation::Named("y".to_owned()));
     let tool = |principal: &str, conversation: &Conversation, tool: &str, arguments: &Value| {
         said_by(call_as(&home, principal, conversation, tool, arguments))
@@ -218,7 +240,7 @@ fn files_of_other_capabilities_are_read_where_a_person_granted_that_and_nowhere_
     tool("ann", &here, "test/scribe.write", &json!({ "name": "cat.txt", "text": "meow" }));
     let address = "remit://sandbox/test/scribe/cat.txt";
     let read = json!({ "file": address });
-    let nothing = format!("Error::NotFound({address:?})");
+    let nothing = format!("NotFound({address:?})");
     assert_eq!(tool("ann", &here, "test/mail.read", &read), nothing, "it is not granted");
     let name = "test/mail".parse().expect("a name");
     home.app.admin().grant(&name, &grants(&["sandbox:others"])).expect("declared");
@@ -231,9 +253,10 @@ fn files_of_other_capabilities_are_read_where_a_person_granted_that_and_nowhere_
     assert_eq!(tool("bob", &here, "test/mail.read", &read), nothing);
     // To read is not to change.
     for change in ["write", "delete"] {
-        let arguments = if change == "write" { json!({ "name": address, "text": "1" }) } else { json!({ "name": address }) };
+        let arguments =
+            if change == "write" { json!({ "name": address, "text": "1" }) } else { json!({ "name": address }) };
         let refused = tool("ann", &here, &format!("test/mail.{change}"), &arguments);
-        assert!(refused.starts_with("Error::InvalidName("), "{refused}");
+        assert!(refused.starts_with("InvalidName("), "{refused}");
     }
     assert_eq!(tool("ann", &here, "test/scribe.read", &json!({ "file": "cat.txt" })), "meow");
     // Whoever does not ask for it cannot be granted it, and is not granted it by chance.
@@ -251,7 +274,8 @@ fn files_of_other_capabilities_are_read_where_a_person_granted_that_and_nowhere_
 #[test]
 fn db_12_quotas_hold() {
     let home = with_settings("[sandbox]\nfiles = 5\nbytes = 1000\nfile-bytes = 400\nprincipal-bytes = 9000\n");
-    let fill = |prefix: &str, bytes: u32| said(&home, "fill", &json!({ "prefix": prefix, "bytes": bytes, "times": 100 }));
+    let fill =
+        |prefix: &str, bytes: u32| said(&home, "fill", &json!({ "prefix": prefix, "bytes": bytes, "times": 100 }));
     assert_eq!(fill("a", 401), "0: Quota(\"a file has at most 400 bytes, not 401\")");
     assert_eq!(fill("b", 400), "2: Quota(\"the capability keeps at most 1000 bytes in a conversation\")");
     assert_eq!(fill("c", 1), "3: Quota(\"the capability keeps at most 5 files in a conversation\")");
@@ -262,12 +286,13 @@ fn db_12_quotas_hold() {
         let conversation = Conversation::Named(number.to_string());
         said_by(call_as(&home, "test", &conversation, "test/scribe.write", &json!({ "name": "x", "text": "1" })))
     };
-    let full = (0..100).map(many).find(|said| said.starts_with("Error::Quota"));
+    let full = (0..100).map(many).find(|said| said.starts_with("Quota"));
     assert_eq!(
         full.as_deref(),
-        Some("Error::Quota(\"the principal keeps as many files as it may, all conversations together\")")
+        Some("Quota(\"the principal keeps as many files as it may, all conversations together\")")
     );
-    let other = call_as(&home, "other", &Conversation::Own, "test/scribe.write", &json!({ "name": "x", "text": "1" }));
+    let other =
+        call_as(&home, "other", &Conversation::Own, "test/scribe.write", &json!({ "name": "x", "text": "1" }));
     assert!(said_by(other).ends_with("x 1"), "another principal has room of its own");
     // What is granted may be less, or more.
     let name = "test/scribe".parse().expect("a name");
@@ -303,7 +328,8 @@ fn a_dry_run_plans_files_and_writes_none() {
     let url = format!("https://{HOST}/");
     // What only asks is asked, and its answer is planned.
     let reply = dry(json!({ "url": url, "to": "cat.png", "field": "/data/0/b64_json" }));
-    let planned: Vec<_> = reply.plan.files.iter().map(|file| (file.name.as_str(), file.action.as_str(), file.bytes)).collect();
+    let planned: Vec<_> =
+        reply.plan.files.iter().map(|file| (file.name.as_str(), file.action.as_str(), file.bytes)).collect();
     assert_eq!(planned, [("cat.png", "write", 3)]);
     // What may change something is not, and neither is its file.
     let sent = world.upstream.seen().len();
@@ -319,7 +345,11 @@ fn a_dry_run_plans_files_and_writes_none() {
 fn records_name_files_and_hold_no_byte_of_them() {
     let world = world(png);
     write(&world.home, "note.txt", "very private words");
-    said(&world.home, "save", &json!({ "url": format!("https://{HOST}/"), "to": "cat.png", "field": "/data/0/b64_json" }));
+    said(
+        &world.home,
+        "save",
+        &json!({ "url": format!("https://{HOST}/"), "to": "cat.png", "field": "/data/0/b64_json" }),
+    );
     said(&world.home, "delete", &json!({ "name": "note.txt" }));
     let records = world.home.records();
     let told: Vec<_> = records
@@ -411,10 +441,11 @@ fn without_the_sandbox_nothing_is_looked_up_and_nothing_dialled() {
 fn s_17_to_s_24_no_spelling_of_a_value_gets_into_a_file() {
     let spelt = Arc::new(spellings::all(SECRET));
     let answers = Arc::clone(&spelt);
-    let world = World::with_settings("[http]\nper-minute = 100000\nredactions-per-minute = 100000\n", move |seen| {
-        let number: usize = seen.path.trim_start_matches('/').parse().unwrap_or_default();
-        Answer::new(200, "text/plain", [b"before ".as_slice(), &answers[number].whole, b" after"].concat())
-    });
+    let world =
+        World::with_settings("[http]\nper-minute = 100000\nredactions-per-minute = 100000\n", move |seen| {
+            let number: usize = seen.path.trim_start_matches('/').parse().unwrap_or_default();
+            Answer::new(200, "text/plain", [b"before ".as_slice(), &answers[number].whole, b" after"].concat())
+        });
     world.home.install_with(built("scribe"), &grants(ALL));
     world.set("API_KEY", SECRET);
     let approved: [Approval; 1] = [approval("API_KEY", HOST, 443, &authorization())];
@@ -445,7 +476,10 @@ fn s_44_files_of_people_are_private_and_in_backups() {
     let done = remit(&restored, &["restore", backup.to_str().expect("text")], "");
     assert_eq!(done.exit, Some(0), "{done:?}");
     let listed = remit(&restored, &["sandbox", "list", "--json"], "").json();
-    assert_eq!((&listed[0]["principal"], &listed[0]["files"], &listed[0]["bytes"]), (&json!("test"), &json!(2), &json!(12)));
+    assert_eq!(
+        (&listed[0]["principal"], &listed[0]["files"], &listed[0]["bytes"]),
+        (&json!("test"), &json!(2), &json!(12))
+    );
     let id = listed[0]["id"].as_str().expect("an id");
     let folder = scratch.path().join("out");
     let exported = remit(&restored, &["sandbox", "export", id, folder.to_str().expect("text")], "");
@@ -463,7 +497,8 @@ fn s_44_files_of_people_are_private_and_in_backups() {
 #[test]
 fn a_call_that_wrote_is_not_made_again_by_itself() {
     let home = home();
-    let reply = call_as(&home, "test", &Conversation::Own, "test/scribe.write", &json!({ "name": "a", "text": "1" }));
+    let reply =
+        call_as(&home, "test", &Conversation::Own, "test/scribe.write", &json!({ "name": "a", "text": "1" }));
     assert!(reply.is_ok());
     let records = home.records();
     assert_eq!(records.len(), 1);

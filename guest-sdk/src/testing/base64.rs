@@ -43,9 +43,16 @@ mod tests {
 
     #[test]
     fn base64_is_read() {
-        for (text, bytes) in
-            [("", Some("")), ("YQ==", Some("a")), ("YQ", Some("a")), ("Y2E=", Some("ca")), ("Y2F0", Some("cat")), ("Y", None), ("Y2F_", None), ("Y2 0", None)]
-        {
+        for (text, bytes) in [
+            ("", Some("")),
+            ("YQ==", Some("a")),
+            ("YQ", Some("a")),
+            ("Y2E=", Some("ca")),
+            ("Y2F0", Some("cat")),
+            ("Y", None),
+            ("Y2F_", None),
+            ("Y2 0", None),
+        ] {
             assert_eq!(decode(text).as_deref(), bytes.map(str::as_bytes), "{text}");
         }
     }

@@ -84,7 +84,8 @@ pub(crate) fn list(prefix: &str) -> Result<Vec<File>, Error> {
     MEMORY.with_borrow(|memory| {
         let own = memory.address_of("");
         let from = memory.address_of(prefix);
-        let addresses = memory.files.keys().filter(|address| address.starts_with(&own) && address.starts_with(&from));
+        let addresses =
+            memory.files.keys().filter(|address| address.starts_with(&own) && address.starts_with(&from));
         Ok(addresses.filter_map(|address| memory.file(address)).collect())
     })
 }
@@ -151,7 +152,8 @@ fn check_name(name: &str) -> Result<(), Error> {
     let is_part = |part: &str| {
         let stem = part.split('.').next().unwrap_or(part).to_ascii_lowercase();
         let is_port = |word: &str| {
-            stem.strip_prefix(word).is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|byte| byte.is_ascii_digit()))
+            stem.strip_prefix(word)
+                .is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|byte| byte.is_ascii_digit()))
         };
         part.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_')
             && !part.ends_with('.')

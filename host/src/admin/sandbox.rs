@@ -21,9 +21,8 @@ impl Admin {
 
     /// The conversation whose key begins so.
     pub fn conversation(&self, key: &str) -> Result<KeptConversation> {
-        let not_found = |message: String| {
-            Err(Error::new(ErrorKind::SandboxNotFound, message).hint("remit sandbox list"))
-        };
+        let not_found =
+            |message: String| Err(Error::new(ErrorKind::SandboxNotFound, message).hint("remit sandbox list"));
         if key.len() < KEY_LETTERS {
             return not_found(format!("give at least {KEY_LETTERS} letters of the conversation's id"));
         }

@@ -242,6 +242,11 @@ mod tests {
             to_revoke("entities", &notes).ok().as_deref().map(words),
             Some(vec!["entities:notes".to_owned()])
         );
-        assert!(to_revoke("sandbox", &entries).is_err());
+        let others = ["others".to_owned()];
+        assert_eq!(
+            to_revoke("sandbox", &others).ok().as_deref().map(words),
+            Some(vec!["sandbox:others".to_owned()])
+        );
+        assert!(to_revoke("ask", &entries).is_err());
     }
 }

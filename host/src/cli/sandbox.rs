@@ -153,7 +153,9 @@ fn export(args: &ExportArgs, admin: &Admin, context: &Context) -> Result<()> {
     }
     match (folder.parent(), folder.file_name().and_then(|name| name.to_str())) {
         (Some(parent), Some(name)) => make_folder(parent, name)?,
-        _ => return Err(Error::new(ErrorKind::Usage, format!("`{}` is no folder to make", args.folder.display()))),
+        _ => {
+            return Err(Error::new(ErrorKind::Usage, format!("`{}` is no folder to make", args.folder.display())));
+        }
     }
     for file in &files {
         let path = place(&folder, file)?;

@@ -116,8 +116,7 @@ pub(super) fn files_text(files: &[FileRecord]) -> String {
 
 /// Changes of files, for programs.
 pub(super) fn files_value(files: &[FileRecord]) -> Value {
-    let value =
-        |file: &FileRecord| json!({ "name": file.name, "action": file.action, "bytes": file.bytes });
+    let value = |file: &FileRecord| json!({ "name": file.name, "action": file.action, "bytes": file.bytes });
     Value::Array(files.iter().map(value).collect())
 }
 

@@ -247,7 +247,8 @@ impl Own {
             dial::dial(prepared, &*self.outside.dialer, exceptions.tls(), millis(limits.connect_ms)).await?;
         note(record, |record| record.address = Some(dialled.address().to_string()));
         // What comes back are tokens, for the vault alone, or an answer of which the status counts.
-        let received = exchange::exchange(dialled, limits, Room::shown(limits), &Redactor::default(), &mut 0).await?;
+        let received =
+            exchange::exchange(dialled, limits, Room::shown(limits), &Redactor::default(), &mut 0).await?;
         note(record, |record| record.status = Some(received.status()));
         let Received::Answer(answer) = received else {
             return Err(Refusal::RedirectRefused("the host's own requests are not sent elsewhere".to_owned()));

@@ -55,11 +55,7 @@ impl Saving {
     }
 
     /// An answer with the file for its body, if it is a success; any other as it is.
-    pub(super) fn file(
-        &self,
-        answer: Redacted<Answer>,
-        redactor: &Redactor,
-    ) -> Result<Redacted<Answer>, Refusal> {
+    pub(super) fn file(&self, answer: Redacted<Answer>, redactor: &Redactor) -> Result<Redacted<Answer>, Refusal> {
         let Some(field) = self.field.as_ref().filter(|_| answer.as_ref().is_success()) else { return Ok(answer) };
         // What a dry run did not send has no body.
         if answer.as_ref().body.is_empty() {

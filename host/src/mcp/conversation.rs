@@ -85,7 +85,17 @@ mod tests {
 
     #[test]
     fn a_name_is_short_and_plain_or_the_request_is_refused() {
-        for bad in [json!(""), json!("a b"), json!("a\u{200b}"), json!("\u{e9}"), json!("a\n"), json!(7), json!(null), json!({}), json!("a".repeat(NAME + 1))] {
+        for bad in [
+            json!(""),
+            json!("a b"),
+            json!("a\u{200b}"),
+            json!("\u{e9}"),
+            json!("a\n"),
+            json!(7),
+            json!(null),
+            json!({}),
+            json!("a".repeat(NAME + 1)),
+        ] {
             assert_eq!(of(json!({ META: bad }), Some("s"), None), None, "{bad}");
         }
         assert!(of(json!({ META: "a".repeat(NAME) }), None, None).is_some());

@@ -88,7 +88,8 @@ impl Files {
         for name in snapshot.entries.keys().filter(|name| surface.shows(name)) {
             if self.host.keeps_files(name)? {
                 let form = format!("{ADDRESS}{{publisher}}/{{slug}}/{{+name}}{{?offset,length}}");
-                let about = "A file that a tool wrote in this conversation. With `offset` and `length`: a part of it.";
+                let about =
+                    "A file that a tool wrote in this conversation. With `offset` and `length`: a part of it.";
                 return Ok(Some(ResourceTemplate::new(form, "sandbox-file").with_description(about)));
             }
         }
@@ -113,9 +114,8 @@ impl Files {
 
     /// Whether an address can be listened to, whether there is such a file now or not.
     pub(super) fn is_watchable(&self, surface: &Surface, uri: &str) -> bool {
-        of_address(uri).is_some_and(|(owner, _)| {
-            surface.shows(&owner) && self.host.keeps_files(&owner).unwrap_or_default()
-        })
+        of_address(uri)
+            .is_some_and(|(owner, _)| surface.shows(&owner) && self.host.keeps_files(&owner).unwrap_or_default())
     }
 
     /// Tells a legacy client of files that come and go for as long as its session lasts.
@@ -260,7 +260,15 @@ mod tests {
         let part = |query: &str| place(&format!("{address}{query}")).map(|(.., part)| part);
         assert_eq!(part(""), Some(None));
         assert_eq!(part("?offset=0&length=7"), Some(Some((0, 7))));
-        for bad in ["?", "?offset=1", "?length=1&offset=2", "?offset=-1&length=2", "?offset=1&length=2&x=3", "#a", "?offset=+1&length=1"] {
+        for bad in [
+            "?",
+            "?offset=1",
+            "?length=1&offset=2",
+            "?offset=-1&length=2",
+            "?offset=1&length=2&x=3",
+            "#a",
+            "?offset=+1&length=1",
+        ] {
             assert_eq!(part(bad), None, "{bad}");
         }
     }

@@ -24,13 +24,15 @@ const META: &str = "remit/plan";
 
 /// The plan in words, one line a step.
 pub(super) fn text(plan: &Plan) -> String {
-    let steps = plan.requests.len() + plan.changes.len() + plan.files.len() + plan.loops.len() + plan.listing.len();
+    let steps =
+        plan.requests.len() + plan.changes.len() + plan.files.len() + plan.loops.len() + plan.listing.len();
     let requests = plan.requests.iter().map(request_line);
     let changes = plan.changes.iter().map(change_line);
     let files = plan.files.iter().map(file_line);
     let loops = plan.loops.iter().map(loop_line);
     let listing = plan.listing.iter().map(offer_line);
-    let mut lines: Vec<String> = requests.chain(changes).chain(files).chain(loops).chain(listing).take(LINES).collect();
+    let mut lines: Vec<String> =
+        requests.chain(changes).chain(files).chain(loops).chain(listing).take(LINES).collect();
     if steps > LINES {
         lines.push(format!("- and {} more", steps - LINES));
     }
@@ -51,9 +53,11 @@ pub(super) fn value(plan: &Plan) -> Value {
             "entity": change.entity, "key": word(&change.key), "action": change.action, "bytes": change.bytes,
         })
     });
-    let files = plan.files.iter().take(LINES).map(|change| {
-        json!({ "name": word(&change.name), "action": change.action, "bytes": change.bytes })
-    });
+    let files = plan
+        .files
+        .iter()
+        .take(LINES)
+        .map(|change| json!({ "name": word(&change.name), "action": change.action, "bytes": change.bytes }));
     let loops = plan.loops.iter().take(LINES).map(
         |change| json!({ "name": word(&change.name), "action": change.action, "nextAt": change.next_at.map(utc) }),
     );
@@ -61,10 +65,11 @@ pub(super) fn value(plan: &Plan) -> Value {
         plan.listing.iter().take(LINES).map(
             |Offer { item, offered }| json!({ "kind": item.kind(), "name": item.name(), "offered": offered }),
         );
-    let left_out = [plan.requests.len(), plan.changes.len(), plan.files.len(), plan.loops.len(), plan.listing.len()]
-        .iter()
-        .map(|steps| steps.saturating_sub(LINES))
-        .sum::<usize>();
+    let left_out =
+        [plan.requests.len(), plan.changes.len(), plan.files.len(), plan.loops.len(), plan.listing.len()]
+            .iter()
+            .map(|steps| steps.saturating_sub(LINES))
+            .sum::<usize>();
     json!({
         "requests": requests.collect::<Vec<_>>(),
         "changes": changes.collect::<Vec<_>>(),

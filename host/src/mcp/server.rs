@@ -20,10 +20,10 @@ use std::task::Poll;
 use axum::http::request::Parts;
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, ConstString, CustomRequest, CustomResult, DiscoverResult, ErrorCode, Extensions, GetPromptRequestMethod,
-    GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult,
-    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    LoggingLevel, PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
+    CompleteResult, ConstString, CustomRequest, CustomResult, DiscoverResult, ErrorCode, Extensions,
+    GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
+    InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, LoggingLevel, PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
     ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestMethod, SetLevelRequestParams,
     SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
@@ -115,7 +115,8 @@ impl Server {
         };
         let seal = Seal::new(&host.request_key()?)?;
         let (results, calls, views) = (Results::default(), TaskTracker::new(), Mutex::default());
-        let shared = Arc::new(Shared { host, caller, inbox, files, connection, results, seal, calls, stop, views });
+        let shared =
+            Arc::new(Shared { host, caller, inbox, files, connection, results, seal, calls, stop, views });
         Ok(Self::of(shared, Surface::Joint))
     }
 

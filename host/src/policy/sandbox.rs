@@ -98,7 +98,11 @@ mod tests {
             (asks(None, None, true), vec![], (10, 1_000, false)),
             (asks(None, None, true), vec!["others"], (10, 1_000, true)),
             // What cannot be granted counts for nothing.
-            (None, vec!["files=", "files=-1", "bytes=x", "Others", "files=99999999999999999999"], (10, 1_000, false)),
+            (
+                None,
+                vec!["files=", "files=-1", "bytes=x", "Others", "files=99999999999999999999"],
+                (10, 1_000, false),
+            ),
         ];
         for (declared, entries, (files, bytes, others)) in cases {
             let decided = decide(declared.as_ref(), &grants(&entries), &config);

@@ -18,7 +18,9 @@ mod threads;
 mod ticker;
 
 pub use admission::Admission;
-pub use bindings::{ask, completions, entities, http, listing, log, loops, progress, prompts, resources, sandbox, tools};
+pub use bindings::{
+    ask, completions, entities, http, listing, log, loops, progress, prompts, resources, sandbox, tools,
+};
 pub use budget::{Lease, Stop, charge, charge_many};
 pub use cache::CompiledCache;
 pub use compile::{Compiler, WORKER_COMMAND, compile_worker};

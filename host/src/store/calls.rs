@@ -5,7 +5,9 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 
 use super::failure::damaged;
-use super::{Process, Spend, Store, confirmations, count, deliveries, entities, process, read_count, runs, sandbox};
+use super::{
+    Process, Spend, Store, confirmations, count, deliveries, entities, process, read_count, runs, sandbox,
+};
 use crate::audit::{self, Query, Record, RequestRecord, RunEnd, Traced, Usage};
 use crate::error::{Error, Result};
 

@@ -84,7 +84,9 @@ impl Room {
     fn enter(&self, connection: &Connection, now: i64) -> Result<i64> {
         remove_old(connection, now.saturating_sub(self.keep_ms), REMOVED_AT_ONCE)?;
         if let Some(id) = self.id(connection, now)? {
-            connection.prepare_cached("UPDATE conversations SET used_at = ?2 WHERE id = ?1")?.execute((id, now))?;
+            connection
+                .prepare_cached("UPDATE conversations SET used_at = ?2 WHERE id = ?1")?
+                .execute((id, now))?;
             return Ok(id);
         }
         // One whose time is over, and that was not among those which were removed.
@@ -106,7 +108,9 @@ impl Store {
     pub(crate) fn files(&self, drawer: &Drawer) -> Result<Vec<File>> {
         let now = self.now_ms();
         self.read(|connection| match drawer.room.id(connection, now)? {
-            Some(room) => Ok(rows_of(connection, room, &drawer.owner)?.into_iter().map(|(_, file)| file).collect()),
+            Some(room) => {
+                Ok(rows_of(connection, room, &drawer.owner)?.into_iter().map(|(_, file)| file).collect())
+            }
             None => Ok(Vec::new()),
         })
     }
@@ -310,7 +314,8 @@ fn read_part(connection: &Connection, file: i64, size: u64, offset: u64, length:
     }
     let from = usize::try_from(offset - first * PIECE).map_err(damaged)?;
     let wanted = usize::try_from(until - offset).map_err(damaged)?;
-    let part = bytes.get(from..from + wanted).ok_or_else(|| damaged("a file has fewer bytes than its row says"))?;
+    let part =
+        bytes.get(from..from + wanted).ok_or_else(|| damaged("a file has fewer bytes than its row says"))?;
     Ok(part.to_vec())
 }
 

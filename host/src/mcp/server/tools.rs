@@ -56,7 +56,8 @@ impl Server {
             .during(|news| {
                 asker.run(news, |client, confirmation| {
                     let conversation = conversation.clone();
-                    let mut call = CallRequest { client: Client { parent, conversation, ..client }, ..call.clone() };
+                    let mut call =
+                        CallRequest { client: Client { parent, conversation, ..client }, ..call.clone() };
                     if confirmation != Confirmation::Missing {
                         call.confirmation = confirmation;
                     }

@@ -4,15 +4,19 @@ use wasmtime::StoreContextMut;
 
 use super::{Running, wire};
 use crate::egress::{Method, Refusal, Saving, Sender, Standing as _, Template};
-use crate::namespaces::sandbox::{self, Sandbox};
 use crate::namespaces::Services;
+use crate::namespaces::sandbox::{self, Sandbox};
 use crate::policy::Granted;
 use crate::runtime::{State, Stop, charge, http};
 
 type Answer = wasmtime::Result<Result<http::Saved, http::SaveError>>;
 
 /// What `save` does.
-pub(super) fn save(mut store: StoreContextMut<'_, State>, request: http::Request, saving: &http::Saving) -> Answer {
+pub(super) fn save(
+    mut store: StoreContextMut<'_, State>,
+    request: http::Request,
+    saving: &http::Saving,
+) -> Answer {
     let place = saving.to.len() + saving.base64_field.as_ref().map_or(0, String::len);
     charge(&mut store, wire::size(&request) + place)?;
     let State { granted, lease, dry_run, services: Services { http, sandbox, .. }, .. } = store.data_mut();

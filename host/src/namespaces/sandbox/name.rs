@@ -48,9 +48,8 @@ impl FileName {
     #[must_use]
     pub fn collides(&self, other: &Self) -> bool {
         let (one, two) = (self.folded(), other.folded());
-        let is_folder = |folder: &str, file: &str| {
-            file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
-        };
+        let is_folder =
+            |folder: &str, file: &str| file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
         (one == two && self != other) || is_folder(&one, &two) || is_folder(&two, &one)
     }
 
@@ -147,7 +146,8 @@ pub(crate) fn of_address(address: &str) -> Option<(CapabilityName, FileName)> {
 fn is_device(part: &str) -> bool {
     let stem = part.split('.').next().unwrap_or(part).to_ascii_lowercase();
     let numbered = |word: &str| {
-        stem.strip_prefix(word).is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|byte| byte.is_ascii_digit()))
+        stem.strip_prefix(word)
+            .is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|byte| byte.is_ascii_digit()))
     };
     DEVICES.contains(&stem.as_str()) || numbered("com") || numbered("lpt")
 }
@@ -163,17 +163,77 @@ mod tests {
     #[test]
     fn c_19_the_grammar_is_closed() {
         let (long, deep) = ("a".repeat(NAME_BYTES), ["a"; PARTS].join("/"));
-        for good in ["a", "cat.png", "charts/rain-2026_01.svg", "_x", "0", "a.b.c", "a..b", "Con-1", "com10", &long, &deep] {
+        for good in
+            ["a", "cat.png", "charts/rain-2026_01.svg", "_x", "0", "a.b.c", "a..b", "Con-1", "com10", &long, &deep]
+        {
             assert_eq!(good.parse::<FileName>().map(|name| name.to_string()), Ok(good.to_owned()));
         }
         let (longer, deeper) = (format!("{long}a"), format!("{deep}/a"));
         for bad in [
-            "", ".", "..", "...", "a/..", "../a", "a/../b", "a/./b", "/a", "a/", "a//b", "/", "//server/share/a",
-            "C:/a", "C:a", "a:stream", "a\\b", "..\\a", "~/a", "a b", " a", "a ", "a.", "a/b.", ".a", "a/.b", "-a",
-            "a\0b", "a\nb", "a\r", "a\u{7f}", "a\u{200b}b", "a\u{202e}gpj.exe", "\u{feff}a", "a\u{e0041}",
-            "\u{430}", "e\u{301}", "\u{e9}", "\u{2024}\u{2024}/a", "a\u{2215}b", "a\u{ff0f}b", "%2e%2e/a", "a%00",
-            "a?b", "a#b", "a*b", "a|b", "a\"b", "a'b", "a<b", "a;b", "a$b", "{{KEY}}", "con", "CON", "nul.txt",
-            "a/NUL", "aux.tar.gz", "com1", "LPT9.png", "a/Prn/b", "CONIN$", &longer, &deeper,
+            "",
+            ".",
+            "..",
+            "...",
+            "a/..",
+            "../a",
+            "a/../b",
+            "a/./b",
+            "/a",
+            "a/",
+            "a//b",
+            "/",
+            "//server/share/a",
+            "C:/a",
+            "C:a",
+            "a:stream",
+            "a\\b",
+            "..\\a",
+            "~/a",
+            "a b",
+            " a",
+            "a ",
+            "a.",
+            "a/b.",
+            ".a",
+            "a/.b",
+            "-a",
+            "a\0b",
+            "a\nb",
+            "a\r",
+            "a\u{7f}",
+            "a\u{200b}b",
+            "a\u{202e}gpj.exe",
+            "\u{feff}a",
+            "a\u{e0041}",
+            "\u{430}",
+            "e\u{301}",
+            "\u{e9}",
+            "\u{2024}\u{2024}/a",
+            "a\u{2215}b",
+            "a\u{ff0f}b",
+            "%2e%2e/a",
+            "a%00",
+            "a?b",
+            "a#b",
+            "a*b",
+            "a|b",
+            "a\"b",
+            "a'b",
+            "a<b",
+            "a;b",
+            "a$b",
+            "{{KEY}}",
+            "con",
+            "CON",
+            "nul.txt",
+            "a/NUL",
+            "aux.tar.gz",
+            "com1",
+            "LPT9.png",
+            "a/Prn/b",
+            "CONIN$",
+            &longer,
+            &deeper,
         ] {
             assert!(bad.parse::<FileName>().is_err(), "{bad:?}");
         }

@@ -83,7 +83,8 @@ mod tests {
         let owner: CapabilityName = "acme/images".parse().unwrap();
         let quota = Quota { files: 2, bytes: 10, file_bytes: 8, principal_bytes: 100_000 };
         let stored = |overlay: &Overlay| {
-            let file = |name: &str| File { owner: owner.clone(), name: name.parse().unwrap(), bytes: 3, written_at: 1 };
+            let file =
+                |name: &str| File { owner: owner.clone(), name: name.parse().unwrap(), bytes: 3, written_at: 1 };
             overlay.merge(&owner, vec![file("a"), file("b")])
         };
         let names = |overlay: &Overlay| {

@@ -70,17 +70,25 @@ pub(crate) fn decide<'a>(
         return Err(Refusal::Quota(format!("a file has at most {most} bytes, not {found}")));
     }
     if files > quota.files && replaced.is_none() {
-        return Err(Refusal::Quota(format!("the capability keeps at most {} files in a conversation", quota.files)));
+        return Err(Refusal::Quota(format!(
+            "the capability keeps at most {} files in a conversation",
+            quota.files
+        )));
     }
     if sum > quota.bytes {
-        return Err(Refusal::Quota(format!("the capability keeps at most {} bytes in a conversation", quota.bytes)));
+        return Err(Refusal::Quota(format!(
+            "the capability keeps at most {} bytes in a conversation",
+            quota.bytes
+        )));
     }
     let after = Sums {
         files: of_principal.files + u64::from(replaced.is_none()),
         bytes: of_principal.bytes.saturating_sub(replaced.unwrap_or_default()).saturating_add(bytes),
     };
     if after.weight() > quota.principal_bytes {
-        return Err(Refusal::Quota("the principal keeps as many files as it may, all conversations together".to_owned()));
+        return Err(Refusal::Quota(
+            "the principal keeps as many files as it may, all conversations together".to_owned(),
+        ));
     }
     Ok(())
 }
@@ -100,12 +108,24 @@ mod tests {
             (&[], "a", 61, none, Err("a file has at most 60 bytes, not 61")),
             (&[("a", 60)], "b", 40, none, Ok(())),
             (&[("a", 60)], "b", 41, none, Err("the capability keeps at most 100 bytes in a conversation")),
-            (&[("a", 1), ("b", 1), ("c", 1)], "d", 0, none, Err("the capability keeps at most 3 files in a conversation")),
+            (
+                &[("a", 1), ("b", 1), ("c", 1)],
+                "d",
+                0,
+                none,
+                Err("the capability keeps at most 3 files in a conversation"),
+            ),
             (&[("a", 1), ("b", 1), ("c", 1)], "c", 9, none, Ok(())),
             // Above limits that were lowered: less is welcome, more is not.
             (&[("a", 900), ("b", 1)], "a", 900, none, Ok(())),
             (&[("a", 90), ("b", 50)], "a", 60, none, Ok(())),
-            (&[("a", 50), ("b", 90)], "a", 51, none, Err("the capability keeps at most 100 bytes in a conversation")),
+            (
+                &[("a", 50), ("b", 90)],
+                "a",
+                51,
+                none,
+                Err("the capability keeps at most 100 bytes in a conversation"),
+            ),
             (&[("a", 1), ("b", 1), ("c", 1), ("d", 1)], "a", 2, none, Ok(())),
             // A principal with many conversations.
             (&[], "a", 0, Sums { files: 8, bytes: 784 }, Ok(())),

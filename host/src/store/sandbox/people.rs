@@ -57,7 +57,12 @@ impl Store {
     }
 
     /// All bytes of a file of a conversation.
-    pub(crate) fn file_by_key(&self, key: &str, owner: &CapabilityName, name: &FileName) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn file_by_key(
+        &self,
+        key: &str,
+        owner: &CapabilityName,
+        name: &FileName,
+    ) -> Result<Option<Vec<u8>>> {
         self.read(|connection| {
             let Some(id) = id_of(connection, key)? else { return Ok(None) };
             let found = rows_of(connection, id, owner)?.into_iter().find(|(_, file)| file.name == *name);

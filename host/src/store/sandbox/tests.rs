@@ -13,7 +13,8 @@ use crate::policy::Grant;
 use crate::store::tests::capability;
 
 const HOUR: i64 = 60 * 60 * 1000;
-const QUOTA: Quota = Quota { files: 10, bytes: 3 * PIECE, file_bytes: 2 * PIECE + 100, principal_bytes: 8 * PIECE };
+const QUOTA: Quota =
+    Quota { files: 10, bytes: 3 * PIECE, file_bytes: 2 * PIECE + 100, principal_bytes: 8 * PIECE };
 
 struct Scene {
     store: Arc<Store>,
@@ -65,7 +66,7 @@ impl Scene {
             tool: "make".to_owned(),
             digest: None,
             dry_run: false,
-            outcome: audit::OK.to_owned(),
+            outcome: audit::RUNNING.to_owned(),
             detail: None,
             usage: Usage::default(),
             requests: Vec::new(),
@@ -96,9 +97,7 @@ impl Scene {
 
     fn pieces(&self) -> i64 {
         self.store
-            .look(|connection| {
-                Ok(connection.query_row("SELECT count(*) FROM file_pieces", [], |row| row.get(0))?)
-            })
+            .look(|connection| Ok(connection.query_row("SELECT count(*) FROM file_pieces", [], |row| row.get(0))?))
             .unwrap()
     }
 }
@@ -109,12 +108,22 @@ fn a_file_is_read_in_parts_as_it_was_written() {
     let whole: Vec<u8> = (0..2 * PIECE + 77).map(|number| u8::try_from(number % 251).unwrap()).collect();
     assert!(scene.put(&own("a"), "big.bin", &whole));
     assert!(scene.put(&own("a"), "empty", b""));
-    for (offset, length) in
-        [(0, u64::MAX), (0, 1), (PIECE - 1, 2), (PIECE, PIECE), (2 * PIECE, 1000), (3, 2 * PIECE), (2 * PIECE + 76, 9)]
-    {
+    for (offset, length) in [
+        (0, u64::MAX),
+        (0, 1),
+        (PIECE - 1, 2),
+        (PIECE, PIECE),
+        (2 * PIECE, 1000),
+        (3, 2 * PIECE),
+        (2 * PIECE + 76, 9),
+    ] {
         let from = usize::try_from(offset).unwrap();
         let until = usize::try_from(offset.saturating_add(length)).unwrap().min(whole.len());
-        assert_eq!(scene.part(&own("a"), "big.bin", offset, length).unwrap(), whole[from..until], "{offset} {length}");
+        assert_eq!(
+            scene.part(&own("a"), "big.bin", offset, length).unwrap(),
+            whole[from..until],
+            "{offset} {length}"
+        );
     }
     for (offset, length) in [(2 * PIECE + 77, 1), (u64::MAX, u64::MAX), (0, 0)] {
         assert_eq!(scene.part(&own("a"), "big.bin", offset, length), Some(Vec::new()), "{offset} {length}");
@@ -157,7 +166,11 @@ fn db_15_a_drawer_shows_its_own_files_alone() {
     let seen: Vec<_> = all.iter().map(File::address).collect();
     assert_eq!(
         seen,
-        ["remit://sandbox/acme/images/only-0", "remit://sandbox/acme/mail/cat.png", "remit://sandbox/acme/mail/only-5"]
+        [
+            "remit://sandbox/acme/images/only-0",
+            "remit://sandbox/acme/mail/cat.png",
+            "remit://sandbox/acme/mail/only-5"
+        ]
     );
 }
 
