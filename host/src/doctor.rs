@@ -220,7 +220,7 @@ fn database(home: &Path, findings: &mut Vec<Finding>) -> Result<bool> {
         ),
     });
     findings.push(match checkup.files()? {
-        (files, 0) => Finding::ok("files", format!("{files} of conversations, each whole")),
+        (files, 0) => Finding::ok("files", format!("{files} with the bytes that were written")),
         (files, wrong) => Finding::fail(
             "files",
             format!("{wrong} of {files} files of conversations have not the bytes that were written"),

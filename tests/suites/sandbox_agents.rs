@@ -264,7 +264,7 @@ fn a_modern_client_hears_of_its_own_files_and_of_nobody_elses() {
     scene.modern(&scene.ann, Some("chat-1")).write("a.txt", "1");
     scene.modern(&scene.ann, Some("chat-2")).write("b.txt", "1");
     scene.modern(&scene.bob, Some("chat-1")).write("b.txt", "1");
-    let mut two = |next: &mut dyn FnMut() -> Value| {
+    let two = |next: &mut dyn FnMut() -> Value| {
         [next(), next()].map(|message| {
             let method =
                 message["method"].as_str().unwrap_or_default().trim_start_matches("notifications/").to_owned();

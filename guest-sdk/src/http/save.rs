@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{Error, Request, wit};
+use crate::sandbox;
 use crate::tools::Content;
-use crate::{http, sandbox};
 
 /// What came back, and where it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +70,7 @@ impl Request {
 #[cfg(target_arch = "wasm32")]
 fn exchange(request: Request, to: &str, field: Option<&str>) -> Result<Saved, SaveError> {
     let saving = wit::Saving { to: to.to_owned(), base64_field: field.map(str::to_owned) };
-    let saved = wit::save(&http::wire(request), &saving)?;
+    let saved = wit::save(&super::wire(request), &saving)?;
     let headers = saved.headers.into_iter().map(|header| (header.name, header.value)).collect();
     let file = saved.file.map(|file| {
         let wit::SavedFile { name, uri, bytes, media_type } = file;

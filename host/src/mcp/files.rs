@@ -51,6 +51,14 @@ struct Known {
     uris: BTreeSet<String>,
 }
 
+/// What an address means.
+struct Place {
+    owner: CapabilityName,
+    name: FileName,
+    /// Where the part begins, and how long it is; `None` for the whole.
+    part: Option<(u64, u64)>,
+}
+
 /// What is at an address.
 pub(super) enum Found {
     /// The file, or the part of it that was asked for.
@@ -98,7 +106,7 @@ impl Files {
 
     /// What a caller finds at an address; nothing where there is none of its own.
     pub(super) fn read(&self, who: &Who, uri: &str) -> Result<Option<Found>> {
-        let Some((owner, name, part)) = place(uri).filter(|(owner, ..)| who.surface.shows(owner)) else {
+        let Some(Place { owner, name, part }) = place(uri).filter(|place| who.surface.shows(&place.owner)) else {
             return Ok(None);
         };
         let Who { caller, conversation, .. } = who;
@@ -234,7 +242,7 @@ fn contents(uri: &str, file: &File, bytes: Vec<u8>) -> ResourceContents {
 }
 
 /// The file that an address names, and the part of it.
-fn place(uri: &str) -> Option<(CapabilityName, FileName, Option<(u64, u64)>)> {
+fn place(uri: &str) -> Option<Place> {
     let (address, part) = match uri.split_once('?') {
         None => (uri, None),
         Some((address, query)) => {
@@ -247,7 +255,7 @@ fn place(uri: &str) -> Option<(CapabilityName, FileName, Option<(u64, u64)>)> {
         }
     };
     let (owner, name) = of_address(address)?;
-    Some((owner, name, part))
+    Some(Place { owner, name, part })
 }
 
 #[cfg(test)]
@@ -257,7 +265,7 @@ mod tests {
     #[test]
     fn an_address_may_name_a_part() {
         let address = "remit://sandbox/acme/images/a/cat.png";
-        let part = |query: &str| place(&format!("{address}{query}")).map(|(.., part)| part);
+        let part = |query: &str| place(&format!("{address}{query}")).map(|place| place.part);
         assert_eq!(part(""), Some(None));
         assert_eq!(part("?offset=0&length=7"), Some(Some((0, 7))));
         for bad in [

@@ -91,7 +91,7 @@ mod tests {
             stored(overlay).iter().map(|file| format!("{} {}", file.name, file.bytes)).collect::<Vec<_>>()
         };
         let (mut overlay, sums) = (Overlay::default(), Sums { files: 2, bytes: 6 });
-        let mut write = |overlay: &mut Overlay, name: &str, bytes: usize| {
+        let write = |overlay: &mut Overlay, name: &str, bytes: usize| {
             let present = stored(overlay);
             overlay.write(&name.parse().unwrap(), vec![b'x'; bytes], &present, sums, 7, &quota)
         };
