@@ -230,6 +230,20 @@ fn what_is_revoked_hidden_or_removed_shows_no_files() {
 }
 
 #[test]
+fn who_gets_the_name_of_a_principal_gets_none_of_its_files() {
+    let mut scene = Scene::new();
+    scene.modern(&scene.ann, None).write("cat.txt", "meow");
+    scene.modern(&scene.bob, None).write("cat.txt", "purr");
+    let admin = scene.home.app.admin();
+    admin.remove_principal("ann").expect("there");
+    let new = admin.add_principal("ann", Allowance::default(), None).expect("a principal");
+    scene.ann = format!("Authorization: Bearer {}", *new.token);
+    assert_eq!(scene.modern(&scene.ann, None).files(), Vec::<String>::new());
+    assert!(is_unknown(&scene.modern(&scene.ann, None).read(ADDRESS)));
+    assert_eq!(scene.modern(&scene.bob, None).read(ADDRESS), "purr", "the others keep theirs");
+}
+
+#[test]
 fn an_endpoint_of_one_capability_shows_its_files_alone() {
     let scene = Scene::new();
     let joint = scene.modern(&scene.ann, Some("chat-1"));

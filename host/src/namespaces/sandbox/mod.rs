@@ -131,7 +131,7 @@ impl Sandbox {
     }
 
     /// Writes a file whole. An outer error stops the guest: its time is over, or nobody waits.
-    pub(super) fn write(
+    pub(crate) fn write(
         &mut self,
         lease: &Lease,
         name: &str,
@@ -156,7 +156,7 @@ impl Sandbox {
     }
 
     /// Removes a file.
-    fn delete(&mut self, lease: &Lease, name: &str) -> Result<Result<bool, Refusal>, Stop> {
+    pub(crate) fn delete(&mut self, lease: &Lease, name: &str) -> Result<Result<bool, Refusal>, Stop> {
         let name = match name.parse::<FileName>().map_err(Refusal::from) {
             Ok(name) => name,
             Err(refusal) => return Ok(Err(refusal)),
@@ -176,7 +176,7 @@ impl Sandbox {
     }
 
     /// Bytes of a file, by its name or its address.
-    fn read(&self, file: &str, offset: u64, length: u64) -> Result<Vec<u8>, Refusal> {
+    pub(crate) fn read(&self, file: &str, offset: u64, length: u64) -> Result<Vec<u8>, Refusal> {
         let drawer = self.reach(file)?;
         let name = &drawer.1;
         if drawer.0.owner == self.drawer.owner
@@ -192,7 +192,7 @@ impl Sandbox {
     }
 
     /// What there is to know of a file, by its name or its address.
-    fn find(&self, file: &str) -> Result<Option<File>, Refusal> {
+    pub(crate) fn find(&self, file: &str) -> Result<Option<File>, Refusal> {
         let (drawer, name) = match self.reach(file) {
             Ok(reached) => reached,
             Err(Refusal::NotFound(_)) => return Ok(None),
@@ -205,7 +205,7 @@ impl Sandbox {
     }
 
     /// The capability's files whose names begin so.
-    fn list(&self, prefix: &str) -> Result<Vec<File>, Refusal> {
+    pub(crate) fn list(&self, prefix: &str) -> Result<Vec<File>, Refusal> {
         let mut files = self.seen()?;
         files.retain(|file| file.name.as_str().starts_with(prefix));
         Ok(files)

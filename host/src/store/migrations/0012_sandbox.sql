@@ -14,6 +14,10 @@ CREATE TABLE conversations (
 ) STRICT;
 CREATE INDEX conversations_by_use ON conversations (used_at);
 
+-- Who gets the name of a principal that is gone gets nothing of it.
+CREATE TRIGGER principals_deleted_conversations AFTER DELETE ON principals
+BEGIN DELETE FROM conversations WHERE principal = OLD.name; END;
+
 -- `folded` is the name as a system takes it that ignores case.
 CREATE TABLE files (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
