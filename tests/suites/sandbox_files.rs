@@ -1,7 +1,8 @@
 //! Files of the conversation as a guest that does not hold itself back meets them: `test/scribe` on the real rooms,
 //! with the upstream that it saves from.
 
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
 use remit::call::{CallRequest, Content, Failure, Reply};
 use remit::client::{Client, Conversation};
@@ -435,6 +436,25 @@ fn without_the_sandbox_nothing_is_looked_up_and_nothing_dialled() {
     assert_eq!(said_by(bare.home.call("test/bare.run", &json!({}))), "1 1", "an error: `not-available`");
     assert_eq!(bare.outside.counts(), (0, 0));
     assert!(bare.home.records()[0].requests.is_empty());
+}
+
+#[test]
+fn what_is_revoked_while_a_call_runs_counts_for_the_file_and_for_the_next_request() {
+    let place: Arc<OnceLock<PathBuf>> = Arc::default();
+    let there = Arc::clone(&place);
+    let world = world(move |seen| {
+        let revoked = remit(there.get().expect("it is known"), &["revoke", "test/scribe", "sandbox"], "");
+        assert_eq!(revoked.exit, Some(0), "{revoked:?}");
+        png(seen)
+    });
+    place.set(world.home.path().to_owned()).expect("once");
+    let arguments = json!({ "url": format!("https://{HOST}/"), "to": "cat.png" });
+    let answered = said(&world.home, "save_twice", &arguments);
+    assert_eq!(answered, "Err(Sandbox(NotAvailable)) Err(Sandbox(NotAvailable))");
+    assert_eq!((world.upstream.seen().len(), world.outside.counts()), (1, (1, 1)), "the second was not sent");
+    assert!(world.home.records()[0].files.is_empty());
+    let listed = remit(world.home.path(), &["sandbox", "list", "--json"], "").json();
+    assert_eq!(listed, json!([]));
 }
 
 #[test]
