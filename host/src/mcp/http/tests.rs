@@ -303,7 +303,7 @@ async fn other_paths_are_not_there() {
     let paths = [
         "/",
         "/mcp/",
-        "/mcp/direct",
+        "/mcp/direct/",
         "/.well-known/oauth-protected-resource",
         "/.well-known/openid-configuration/mcp",
     ];
