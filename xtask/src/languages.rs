@@ -67,9 +67,13 @@ impl Languages {
             shell::run(pip().args(["install", "--quiet", COMPONENTIZE_PY]))?;
         }
         self.make("python", "words_app.py", COMPONENTIZE_PY, |file| {
+            // Python leaves compiled files beside what it reads.
+            let work = self.folder.join("python-app");
+            std::fs::create_dir_all(&work)?;
+            std::fs::copy(self.sources.join("words_app.py"), work.join("words_app.py"))?;
             let mut command = program(folder.join("bin/componentize-py"));
             command.args(["--quiet", "--wit-path"]).arg(self.sources.join("wit")).args(["--world", "words"]);
-            command.args(["componentize", "words_app", "--python-path"]).arg(&self.sources).arg("--stub-wasi");
+            command.args(["componentize", "words_app", "--python-path"]).arg(&work).arg("--stub-wasi");
             output(command.arg("--output").arg(file)).map(drop)
         })
     }

@@ -116,8 +116,6 @@ fn require_declared(scan: &Scan, manifest: &Manifest) -> Result<()> {
     let has_documents = !manifest.resources.is_empty() || !manifest.resource_templates.is_empty();
     let (what, export) = if manifest.runtime == Runtime::Engine && !scan.exports_program {
         ("an engine", PROGRAM)
-    } else if !matches!(manifest.runtime, Runtime::Engine | Runtime::Codemode) && !scan.exports_tools {
-        ("tools", TOOLS)
     } else if has_documents && !scan.exports_resources {
         ("documents", RESOURCES)
     } else if !manifest.prompts.is_empty() && !scan.exports_prompts {

@@ -196,7 +196,7 @@ mod tests {
     fn a_query_is_the_words_that_tell_something() {
         assert_eq!(
             asked("How do I list the open issues of my repository?"),
-            ["list", "open", "issues", "repository"]
+            ["list", "open", "issues", "my", "repository"]
         );
         assert_eq!(asked("who am i"), ["am"]);
         assert_eq!(asked("what is it"), ["what", "is", "it"], "better than nothing");
