@@ -16,6 +16,7 @@
 //! | [`shares`] | how much of this host one principal may take |
 //! | [`standing`] | what a capability may do at this moment |
 //! | [`validate`] | whether a value fits a schema |
+//! | [`typed`] | what values of WIT types look like in JSON |
 //! | [`runtime`] | how a guest runs, and when it stops |
 //! | [`namespaces`] | what a guest can reach |
 //! | [`egress`] | whether and how a request leaves this machine |
@@ -61,5 +62,6 @@ mod standing;
 pub mod store;
 pub mod telemetry;
 pub mod tokens;
+pub mod typed;
 pub mod upstreams;
 pub mod validate;

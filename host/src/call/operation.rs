@@ -18,7 +18,7 @@ use crate::manifest::{Prompt, Template, Tool, visible};
 use crate::namespaces::Access;
 use crate::policy::{self, Authority, Caller, Directory, Identity, Permitted};
 use crate::registry::{CapabilityName, Entry, Snapshot, ToolName};
-use crate::runtime::{self, Outcome, Said, completions, prompts, tools};
+use crate::runtime::{self, FunctionCall, Outcome, Said, completions, prompts, tools};
 use crate::secrets::Redactor;
 use crate::telemetry::Labels;
 use crate::validate::{Mismatch, ToolSchemas};
@@ -185,8 +185,18 @@ impl Request {
         };
         match (&self.operation, &found.target) {
             (Operation::Tool { name, arguments }, Target::Tool(position)) => {
-                let input = valid_input(arguments, &found.entry.schemas[*position])?;
-                Ok(runtime::Operation::Tool(tools::ToolCall { tool: name.clone(), input, context }))
+                check_input(arguments, &found.entry.schemas[*position])?;
+                let (input, dry_run) = (arguments.clone(), self.dry_run);
+                match &found.entry.capability.manifest.tools[*position].run.export {
+                    Some(export) => {
+                        let export = export.clone();
+                        Ok(runtime::Operation::Function(FunctionCall { export, input, dry_run }))
+                    }
+                    None => {
+                        let (tool, input) = (name.clone(), Value::Object(input).to_string());
+                        Ok(runtime::Operation::Tool(tools::ToolCall { tool, input, context }))
+                    }
+                }
             }
             (Operation::Read(uri), Target::Document(_)) => Ok(runtime::Operation::Read(uri.clone(), context)),
             (Operation::Prompt { name, arguments }, Target::Prompt(position)) => {
@@ -318,13 +328,11 @@ fn find_subject(entry: &Entry, subject: &Subject) -> Option<Target> {
     Some(Target::Draft(subject.name().clone()))
 }
 
-fn valid_input(arguments: &Map<String, Value>, schemas: &ToolSchemas) -> Result<String> {
-    let value = Value::Object(arguments.clone());
-    schemas.check_input(&value).map_err(|Mismatch { path, reason }| {
+fn check_input(arguments: &Map<String, Value>, schemas: &ToolSchemas) -> Result<()> {
+    schemas.check_input(&Value::Object(arguments.clone())).map_err(|Mismatch { path, reason }| {
         let place = if path.is_empty() { "the arguments".to_owned() } else { format!("`{path}`") };
         invalid(format!("{place}: {reason}"))
-    })?;
-    Ok(value.to_string())
+    })
 }
 
 fn check_arguments(prompt: &Prompt, arguments: &BTreeMap<String, String>) -> Result<()> {

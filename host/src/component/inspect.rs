@@ -3,12 +3,14 @@
 
 use std::collections::BTreeSet;
 
+use super::functions::IN_INTERFACE;
 use super::imports::{COMPLETIONS, PROMPTS, RESOURCES, TOOLS, check_imports};
 use super::scan::{Scan, scan};
 use super::section::read_manifest;
 use crate::error::{Error, ErrorKind, Result};
-use crate::manifest::{self, Manifest, NamespaceName};
+use crate::manifest::{self, Manifest, NamespaceName, Tool};
 use crate::registry::Digest;
+use crate::typed;
 
 /// What a component says, once everything that can be checked without running it holds.
 #[derive(Debug)]
@@ -34,9 +36,10 @@ pub struct Report {
 /// Checks `bytes` and says what they are.
 pub fn inspect(bytes: &[u8]) -> Result<Report> {
     let scan = scan(bytes)?;
-    require_tools(&scan)?;
-    let manifest = read_manifest(bytes)?;
+    require_something(&scan)?;
+    let manifest = read_manifest(bytes).map_err(|error| or_adopt(error, &scan))?;
     manifest::verify(&manifest)?;
+    require_tools(&scan, &manifest)?;
     require_declared(&scan, &manifest)?;
     let namespaces = check_imports(&scan.imports, &manifest.uses)?;
     let warnings = warnings(&scan, &manifest, &namespaces);
@@ -52,13 +55,53 @@ pub fn inspect(bytes: &[u8]) -> Result<Report> {
     })
 }
 
-fn require_tools(scan: &Scan) -> Result<()> {
-    if scan.exports_tools {
-        return Ok(());
+fn require_something(scan: &Scan) -> Result<()> {
+    if scan.exports_tools || !scan.functions.is_empty() { Ok(()) } else { Err(no_tools()) }
+}
+
+/// A component without a manifest may be one that was made for another host.
+fn or_adopt(error: Error, scan: &Scan) -> Error {
+    if scan.exports_tools || error.kind != ErrorKind::ManifestMissing {
+        return error;
     }
+    error.hint("remit adopt FILE.wasm makes a capability of a component with typed functions")
+}
+
+/// Each tool is there: the function that it names, of types that can be called with what its schema lets in, or the
+/// contract's own.
+fn require_tools(scan: &Scan, manifest: &Manifest) -> Result<()> {
+    for tool in &manifest.tools {
+        match &tool.run.export {
+            None if scan.exports_tools => {}
+            None => return Err(no_tools()),
+            Some(export) => require_function(scan, tool, export)?,
+        }
+    }
+    Ok(())
+}
+
+fn require_function(scan: &Scan, tool: &Tool, export: &str) -> Result<()> {
+    let refused = |message: String| Err(Error::new(ErrorKind::ComponentInvalid, message));
+    let Some(function) = scan.functions.iter().find(|function| function.export == export) else {
+        let message =
+            format!("the tool `{}` runs `{export}`, and the component exports no such function", tool.name);
+        let known: Vec<_> = scan.functions.iter().map(|function| function.export.as_str()).collect();
+        return refused(message).map_err(|error: Error| error.hint(format!("it exports: {}", known.join(", "))));
+    };
+    let problem = match &function.signature {
+        Ok(signature) => typed::mismatch(&tool.input_schema, signature),
+        Err(unfit) => Some(unfit.to_string()),
+    };
+    match problem {
+        None => Ok(()),
+        Some(problem) => refused(format!("the tool `{}` cannot run `{export}`: {problem}", tool.name)),
+    }
+}
+
+fn no_tools() -> Error {
     let message = format!("the component does not export `{TOOLS}`, so it has nothing to call");
-    Err(Error::new(ErrorKind::ComponentInvalid, message)
-        .hint("build it with the remit SDK, or against the world `remit:capability/capability@0.1.0`"))
+    Error::new(ErrorKind::ComponentInvalid, message)
+        .hint("build it with the remit SDK, or against the world `remit:capability/capability@0.1.0`")
 }
 
 /// What a manifest declares must be there to be asked for. Exporting more does no harm: the host never calls it.
@@ -88,6 +131,13 @@ fn warnings(scan: &Scan, manifest: &Manifest, imported: &BTreeSet<NamespaceName>
         .exports
         .iter()
         .filter(|export| ![TOOLS, RESOURCES, PROMPTS, COMPLETIONS].contains(&export.as_str()))
+        .filter(|export| !runs(manifest, export))
         .map(|export| format!("it exports `{export}`, which this version of remit does not call"));
     unused.chain(unknown).collect()
+}
+
+/// Whether a tool runs this function, or one of this interface.
+fn runs(manifest: &Manifest, export: &str) -> bool {
+    let mut names = manifest.tools.iter().filter_map(|tool| tool.run.export.as_deref());
+    names.any(|name| name == export || name.split_once(IN_INTERFACE).is_some_and(|(outer, _)| outer == export))
 }

@@ -7,6 +7,7 @@
 
 mod encode;
 mod file;
+mod functions;
 mod imports;
 mod inspect;
 mod kind;
@@ -17,6 +18,7 @@ mod strip;
 
 pub use encode::encode;
 pub use file::read;
+pub use functions::{Function, IN_INTERFACE};
 pub use imports::{COMPLETIONS, PROMPTS, RESOURCES, TOOLS, check_imports};
 pub use inspect::{Report, inspect};
 pub use kind::is_component;

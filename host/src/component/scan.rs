@@ -14,6 +14,7 @@ use wasmparser::{
 };
 
 use super::file::check_size;
+use super::functions::{Function, functions};
 use super::imports::{PROMPTS, RESOURCES, TOOLS};
 use super::kind::require_component;
 use super::limits::{
@@ -39,6 +40,8 @@ pub struct Scan {
     pub imports: Vec<Import>,
     /// What it exports, in order.
     pub exports: Vec<String>,
+    /// The functions that it exports beside the contract's, in order.
+    pub functions: Vec<Function>,
     /// Whether it exports the `tools` interface with its function.
     pub exports_tools: bool,
     /// Whether it exports the `resources` interface with its function.
@@ -86,6 +89,7 @@ pub fn scan(bytes: &[u8]) -> Result<Scan> {
         digest: Digest::of(bytes),
         size: bytes.len() as u64,
         imports: scanner.imports.into_iter().map(|name| import(name, &types)).collect(),
+        functions: functions(&scanner.exports, &types),
         exports_tools: exports(TOOLS, "call", &types),
         exports_resources: exports(RESOURCES, "read", &types),
         exports_prompts: exports(PROMPTS, "get", &types),

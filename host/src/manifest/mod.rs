@@ -15,7 +15,8 @@ pub use hidden::is_hidden;
 pub use parse::{from_value, parse, parse_value};
 pub(crate) use rules::MAX_NAME;
 pub use rules::{
-    Problem, check, check_entity, check_name, check_permission, check_prompt, declares_document, verify, visible,
+    Problem, check, check_entity, check_name, check_permission, check_prompt, check_tool, declares_document,
+    verify, visible,
 };
 pub use schema::json_schema;
 pub use template::Template;

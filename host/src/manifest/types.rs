@@ -238,11 +238,15 @@ impl Tool {
 }
 
 /// How one tool runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Run {
     /// The kind of runtime.
     pub kind: Runtime,
+    /// The exported function that is called, for a component without the export `tools`: `greet`, or
+    /// `acme:weather/forecast@1.0.0#get` for a function of an interface.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub export: Option<String>,
 }
 
 /// A document at an address.

@@ -17,6 +17,7 @@ use crate::clock::monotonic;
 use crate::error::{Error, ErrorKind, Result};
 use crate::namespaces::Services;
 use crate::policy::Granted;
+use crate::typed::Misfit;
 
 /// Bytes that one call between guest and host may lift, strings and lists together.
 const LIFT_BYTES: usize = 8 * 1024 * 1024;
@@ -214,6 +215,9 @@ fn stopped(stop: Stop) -> Error {
 fn why_stopped(error: &wasmtime::Error, limiter: &Limiter) -> Error {
     if let Some(stop) = error.downcast_ref::<Stop>() {
         return stopped(*stop);
+    }
+    if let Some(misfit) = error.downcast_ref::<Misfit>() {
+        return Error::new(misfit.kind(), misfit.to_string());
     }
     if let Some(missing) = error.downcast_ref::<Missing>() {
         return Error::new(ErrorKind::ComponentInvalid, missing.to_string());

@@ -2,7 +2,7 @@
 //!
 //! What is linked is what is granted: the same code under other grants is another entry.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::OnceCell;
@@ -11,6 +11,7 @@ use wasmtime::component::{Component, InstancePre};
 
 use super::bindings::{completions, prompts, resources, tools};
 use super::cache::Sealed;
+use super::function::Function;
 use super::{CompiledCache, Compiler, Engine, State};
 use crate::clock::monotonic;
 use crate::error::{Error, ErrorKind, Result};
@@ -37,7 +38,9 @@ pub struct Loader {
 /// Code with its imports linked, for one set of namespaces.
 pub(super) struct Linked {
     pub(super) instance: InstancePre<State>,
-    pub(super) tools: tools::GuestIndices,
+    pub(super) tools: Option<tools::GuestIndices>,
+    /// The functions that its manifest's tools name, by their names there.
+    pub(super) functions: BTreeMap<String, Function>,
     pub(super) resources: Option<resources::GuestIndices>,
     pub(super) prompts: Option<prompts::GuestIndices>,
     pub(super) completions: Option<completions::GuestIndices>,
@@ -103,12 +106,11 @@ impl Loader {
         let bytes = (bytes.end as usize).saturating_sub(bytes.start as usize);
         let pre =
             linker.instantiate_pre(&component).map_err(|error| self.unlinked(&component, granted, &error))?;
-        let tools = tools::GuestIndices::new(&pre).map_err(|error| {
-            Error::new(ErrorKind::ComponentInvalid, "the component does not export the `tools` interface")
-                .detail(error)
-        })?;
+        let exports = granted.capability().manifest.tools.iter().filter_map(|tool| tool.run.export.as_ref());
+        let functions = exports.filter_map(|name| Some((name.clone(), Function::find(&component, name)?)));
         let linked = Linked {
-            tools,
+            tools: tools::GuestIndices::new(&pre).ok(),
+            functions: functions.collect(),
             resources: resources::GuestIndices::new(&pre).ok(),
             prompts: prompts::GuestIndices::new(&pre).ok(),
             completions: completions::GuestIndices::new(&pre).ok(),

@@ -1,16 +1,19 @@
-//! The four things that a guest can be called for, one for each export, and what it says to each.
+//! What a guest can be called for, one for each export, and what it says to each.
 
 use wasmtime::Store;
 use wasmtime::component::Instance;
 
 use super::State;
 use super::bindings::{completions, prompts, resources, tools};
+use super::function::FunctionCall;
 use super::loader::Linked;
 
 /// What a guest is called for.
 pub enum Operation {
     /// One call of one tool.
     Tool(tools::ToolCall),
+    /// One call of a function with types of its own, as a tool.
+    Function(FunctionCall),
     /// The documents at an address.
     Read(String, tools::Context),
     /// A prompt, by its name, with its arguments.
@@ -39,7 +42,7 @@ pub type Outcome = Result<Said, tools::Failure>;
 /// was installed, so this one was installed before that was done.
 #[derive(Debug, thiserror::Error)]
 #[error("the component does not export `{0}`")]
-pub(super) struct Missing(&'static str);
+pub(super) struct Missing(pub(super) String);
 
 impl Operation {
     /// Whether nothing may change.
@@ -47,6 +50,7 @@ impl Operation {
     pub(super) fn is_dry_run(&self) -> bool {
         match self {
             Self::Tool(call) => call.context.dry_run,
+            Self::Function(call) => call.dry_run,
             Self::Read(_, context) | Self::Prompt(_, _, context) | Self::Complete(_, context) => context.dry_run,
         }
     }
@@ -60,16 +64,21 @@ impl Operation {
     ) -> wasmtime::Result<Outcome> {
         match self {
             Self::Tool(call) => {
-                let said = linked.tools.load(&mut *store, instance)?.call_call(store, call)?;
+                let export = linked.tools.as_ref().ok_or_else(|| Missing("tools".to_owned()))?;
+                let said = export.load(&mut *store, instance)?.call_call(store, call)?;
                 Ok(said.map(Said::Reply))
             }
+            Self::Function(call) => {
+                let function = linked.functions.get(&call.export).ok_or_else(|| Missing(call.export.clone()))?;
+                function.call(store, instance, call)
+            }
             Self::Read(uri, context) => {
-                let export = linked.resources.as_ref().ok_or(Missing("resources"))?;
+                let export = linked.resources.as_ref().ok_or_else(|| Missing("resources".to_owned()))?;
                 let said = export.load(&mut *store, instance)?.call_read(store, uri, context)?;
                 Ok(said.map(Said::Documents))
             }
             Self::Prompt(name, arguments, context) => {
-                let export = linked.prompts.as_ref().ok_or(Missing("prompts"))?;
+                let export = linked.prompts.as_ref().ok_or_else(|| Missing("prompts".to_owned()))?;
                 let said = export.load(&mut *store, instance)?.call_get(store, name, arguments, context)?;
                 Ok(said.map(Said::Prompt))
             }

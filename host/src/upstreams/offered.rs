@@ -113,7 +113,7 @@ fn read_tool(server: &str, name: &str, definition: &Value) -> Result<Tool, Strin
         required_role: None,
         required_permission: None,
         feature_flag: None,
-        run: Run { kind: Runtime::Mcp },
+        run: Run { kind: Runtime::Mcp, export: None },
     })
 }
 

@@ -8,11 +8,13 @@
 mod ask;
 mod documents;
 mod http;
+mod typed;
 
 use std::path::Path;
 
 pub use ask::Asked;
 use documents::Documents;
+pub use typed::{hostile, typed, with_type};
 
 use serde_json::{Value, json};
 use wasm_encoder::{Encode, Section};

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 pub use addresses::declares_document;
 pub(crate) use names::MAX_NAME;
-pub use names::{check_entity, check_name, check_permission};
+pub use names::{check_entity, check_name, check_permission, tool as check_tool};
 pub use text::visible;
 
 use super::{Limits, Manifest};

@@ -55,7 +55,7 @@ fn is_device(name: &str) -> bool {
 }
 
 /// What is wrong with the name of a tool.
-pub(super) fn tool(name: &str) -> Option<String> {
+pub fn tool(name: &str) -> Option<String> {
     let fits = |character: char| matches!(character, 'a'..='z' | '0'..='9' | '_');
     if !name.starts_with(|first: char| first.is_ascii_lowercase()) || !name.chars().all(fits) {
         return Some("use lower-case letters a-z, digits and underscores, a letter first".to_owned());

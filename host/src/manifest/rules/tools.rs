@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::{Manifest, Tool};
+use super::super::{Manifest, Runtime, Tool};
 use super::names::MAX_NAME;
 use super::offered::word;
 use super::text::{line, paragraphs};
@@ -11,6 +11,9 @@ use super::{MAX_DESCRIPTION, MAX_TITLE, Problems, names, schemas, words};
 
 /// Agents choose badly among more, and a capability that has more is several.
 const MAX_TOOLS: usize = 128;
+
+/// Characters of a function's name with its interface, package and version.
+const MAX_EXPORT: usize = 256;
 
 pub(super) fn check(manifest: &Manifest, problems: &mut Problems) {
     if manifest.tools.is_empty() {
@@ -28,6 +31,7 @@ pub(super) fn check(manifest: &Manifest, problems: &mut Problems) {
         name(manifest, tool, &field, problems);
         texts(tool, &field, problems);
         behaviour(manifest, tool, &field, problems);
+        export(tool, &format!("{field}.run.export"), problems);
         callers(tool, &field, problems);
         schemas::input(&tool.input_schema, &format!("{field}.inputSchema"), problems);
         if let Some(schema) = &tool.output_schema {
@@ -65,6 +69,18 @@ fn callers(tool: &Tool, field: &str, problems: &mut Problems) {
     }
     if let Some(flag) = &tool.feature_flag {
         problems.add_some(format!("{field}.featureFlag"), names::check_name(flag));
+    }
+}
+
+/// Whether the component has it is compared in `component/`.
+fn export(tool: &Tool, field: &str, problems: &mut Problems) {
+    let Some(export) = &tool.run.export else { return };
+    if tool.run.kind != Runtime::Component {
+        problems.add(field, "remove it: only a component has exports");
+    }
+    if export.is_empty() || export.len() > MAX_EXPORT || !export.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let fix = "write the name of a function, such as `greet` or `acme:weather/forecast@1.0.0#get`";
+        problems.add(field, format!("{fix}, of at most {MAX_EXPORT} characters"));
     }
 }
 
