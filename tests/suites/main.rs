@@ -4,6 +4,7 @@
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "what goes wrong in a test ends it")]
 
 mod access_tokens;
+mod adopt;
 mod ask;
 mod asks;
 mod attacks;

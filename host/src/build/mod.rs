@@ -4,8 +4,10 @@
 //! The only room that starts other programs, and they are the author's own: cargo, rustup, and the system's
 //! package manager. What comes out passes the same gate as a stranger's file.
 
+mod adopt;
 mod compile;
 mod examples;
+mod language;
 mod merge;
 mod program;
 mod project;
@@ -14,7 +16,9 @@ mod toolchain;
 
 use std::path::{Path, PathBuf};
 
+pub use adopt::{Adopted, Adoption, adopt, manifest_text};
 pub use examples::{Example, Expected, read_examples};
+pub use language::Language;
 pub use project::{MANIFEST_FILE, Project};
 pub use scaffold::scaffold;
 pub use toolchain::{Choice, Toolchain};

@@ -53,6 +53,12 @@ impl Project {
     pub(super) fn find(folder: &Path, toolchain: &Toolchain) -> Result<Self> {
         let folder = folder.canonicalize().map_err(|error| Error::file(folder, &error))?;
         let cargo_toml = folder.join("Cargo.toml");
+        if !cargo_toml.exists() {
+            let message = format!("`{}` is no cargo project", folder.display());
+            return Err(Error::new(ErrorKind::BuildFailed, message).hint(
+                "build it with the tools of its language, and then: remit build FILE.wasm --manifest capability.json",
+            ));
+        }
         let output = toolchain
             .cargo(&folder)
             .args(["metadata", "--format-version", "1", "--manifest-path"])
@@ -154,6 +160,14 @@ mod tests {
         assert_eq!(project.library, "the_library");
         assert_eq!(project.sources, [PathBuf::from("/registry/src")]);
         assert_eq!(project.output_folder(), PathBuf::from("/w/target/remit"));
+    }
+
+    #[test]
+    fn a_project_of_another_language_is_told_how_it_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Project::find(folder.path(), &Toolchain::Rustup).unwrap_err();
+        assert!(error.message.ends_with("is no cargo project"), "{error}");
+        assert!(error.hint.unwrap().contains("--manifest capability.json"));
     }
 
     #[test]

@@ -1,33 +1,30 @@
-//! Starts a project: the template with names put in, and the SDK's sources beside it, so that a project
-//! builds wherever cargo does.
+//! Starts a project: the language's files with names put in, and beside them the SDK's sources, or the contract as
+//! WIT, so that a project builds wherever the language's tools do.
 //!
 //! All files are compiled into this program; the list of the SDK's is made by `host/build.rs`.
 
 use std::path::{Path, PathBuf};
 
+use super::Language;
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest;
 
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
-/// The files of a new project. Their names here keep cargo and git from obeying them inside our own source.
-const TEMPLATE: &[(&str, &str)] = &[
-    (".gitignore", include_str!("template/gitignore.template")),
-    ("Cargo.toml", include_str!("template/Cargo.toml.template")),
-    ("README.md", include_str!("template/README.md.template")),
-    ("capability.json", include_str!("template/capability.json.template")),
-    ("examples.json", include_str!("template/examples.json.template")),
-    ("src/lib.rs", include_str!("template/lib.rs.template")),
-];
-
 /// Where the SDK goes inside a project.
 const SDK_FOLDER: &str = "vendor/remit-sdk";
 
-/// The schema of `capability.json`, beside the SDK, so that editors find it.
+/// The contract in the SDK, as other languages need it.
+const CONTRACT: &str = "wit/";
+
+/// Where the contract goes in a project of another language: where their tools look for packages that a world uses.
+const CONTRACT_FOLDER: &str = "wit/deps/remit-capability";
+
+/// The schema of `capability.json`, beside the SDK or the contract, so that editors find it.
 const SCHEMA_FILE: &str = "capability.schema.json";
 
 /// Makes the folder `name` in `parent`, whole or not at all.
-pub fn scaffold(parent: &Path, publisher: &str, name: &str) -> Result<PathBuf> {
+pub fn scaffold(parent: &Path, language: Language, publisher: &str, name: &str) -> Result<PathBuf> {
     check("name", name)?;
     check("publisher", publisher)?;
     let folder = parent.join(name);
@@ -38,14 +35,22 @@ pub fn scaffold(parent: &Path, publisher: &str, name: &str) -> Result<PathBuf> {
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .tempdir_in(parent)
         .map_err(failed)?;
-    for (path, text) in TEMPLATE {
+    for (path, text) in language.files() {
         write(&draft.path().join(path), &fill(text, publisher, name)).map_err(failed)?;
     }
-    for (path, text) in SDK {
-        write(&draft.path().join(SDK_FOLDER).join(path), text).map_err(failed)?;
-    }
     let schema = format!("{:#}\n", manifest::json_schema());
-    write(&draft.path().join(SDK_FOLDER).join(SCHEMA_FILE), &schema).map_err(failed)?;
+    if language == Language::Rust {
+        for (path, text) in SDK {
+            write(&draft.path().join(SDK_FOLDER).join(path), text).map_err(failed)?;
+        }
+        write(&draft.path().join(SDK_FOLDER).join(SCHEMA_FILE), &schema).map_err(failed)?;
+    } else {
+        let contract = SDK.iter().filter_map(|(path, text)| Some((path.strip_prefix(CONTRACT)?, text)));
+        for (path, text) in contract {
+            write(&draft.path().join(CONTRACT_FOLDER).join(path), text).map_err(failed)?;
+        }
+        write(&draft.path().join(CONTRACT).join(SCHEMA_FILE), &schema).map_err(failed)?;
+    }
     std::fs::rename(draft.path(), &folder).map_err(failed)?;
     Ok(folder)
 }
@@ -79,7 +84,7 @@ fn fill(text: &str, publisher: &str, name: &str) -> String {
 }
 
 /// `open-meteo` as people write it: `Open meteo`.
-fn title(name: &str) -> String {
+pub(super) fn title(name: &str) -> String {
     let words = name.replace('-', " ");
     let mut characters = words.chars();
     characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
@@ -94,12 +99,14 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum as _;
+
     use super::*;
 
     #[test]
     fn a_project_has_names_put_in_and_the_sdk_beside_it() {
         let parent = tempfile::tempdir().unwrap();
-        let folder = scaffold(parent.path(), "acme", "open-meteo").unwrap();
+        let folder = scaffold(parent.path(), Language::Rust, "acme", "open-meteo").unwrap();
         let manifest = std::fs::read_to_string(folder.join("capability.json")).unwrap();
         let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
         assert_eq!(manifest["publisher"], "acme");
@@ -110,9 +117,24 @@ mod tests {
         assert!(folder.join("vendor/remit-sdk").join(SCHEMA_FILE).exists());
         let left: Vec<_> = std::fs::read_dir(parent.path()).unwrap().collect();
         assert_eq!(left.len(), 1, "nothing but the project is left: {left:?}");
-        for (path, text) in TEMPLATE {
-            let text = fill(text, "acme", "open-meteo");
-            assert!(!text.contains("{{"), "{path}: {text}");
+    }
+
+    #[test]
+    fn every_language_is_complete() {
+        for language in Language::value_variants() {
+            let parent = tempfile::tempdir().unwrap();
+            let folder = scaffold(parent.path(), *language, "acme", "open-meteo").unwrap();
+            for (path, text) in language.files() {
+                assert!(folder.join(path).exists(), "{path}");
+                let text = fill(text, "acme", "open-meteo");
+                assert!(!text.contains("{{"), "{path}: {text}");
+            }
+            let manifest = std::fs::read_to_string(folder.join("capability.json")).unwrap();
+            let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+            let schema = folder.join(manifest["$schema"].as_str().unwrap());
+            assert!(schema.exists(), "{schema:?}");
+            let has_contract = folder.join(CONTRACT_FOLDER).join("tools.wit").exists();
+            assert_eq!(has_contract, *language != Language::Rust, "Rust has it in its SDK");
         }
     }
 
@@ -121,18 +143,18 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("weather");
         std::fs::create_dir(&folder).unwrap();
-        assert!(scaffold(parent.path(), "acme", "weather").is_ok(), "an empty folder is free");
-        let error = scaffold(parent.path(), "acme", "weather").unwrap_err();
+        assert!(scaffold(parent.path(), Language::Rust, "acme", "weather").is_ok(), "an empty folder is free");
+        let error = scaffold(parent.path(), Language::Rust, "acme", "weather").unwrap_err();
         assert!(error.message.ends_with("weather` exists already"));
         std::fs::write(parent.path().join("file"), "").unwrap();
-        assert!(scaffold(parent.path(), "acme", "file").is_err());
+        assert!(scaffold(parent.path(), Language::Rust, "acme", "file").is_err());
     }
 
     #[test]
     fn bad_names_are_refused() {
         let parent = tempfile::tempdir().unwrap();
         for (publisher, name) in [("acme", "../x"), ("acme", "Weather"), ("a b", "weather"), ("acme", "")] {
-            assert_eq!(scaffold(parent.path(), publisher, name).unwrap_err().kind, ErrorKind::Usage);
+            assert_eq!(scaffold(parent.path(), Language::Js, publisher, name).unwrap_err().kind, ErrorKind::Usage);
         }
         assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
     }

@@ -3,6 +3,7 @@
 //! A command reads its arguments, asks [`Admin`](crate::admin::Admin) or [`Host`](crate::call::Host), and
 //! prints what came back. Nothing is decided here about what a capability may do.
 
+mod adopt;
 mod approve;
 mod asks;
 mod audit;
@@ -106,6 +107,7 @@ struct Global {
 enum Command {
     New(new::NewArgs),
     Build(build::BuildArgs),
+    Adopt(adopt::AdoptArgs),
     Inspect(inspect::InspectArgs),
     Test(test::TestArgs),
     Install(install::InstallArgs),
@@ -204,6 +206,7 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
     match command {
         Command::New(args) => new::run(args, context),
         Command::Build(args) => build::run(args, context),
+        Command::Adopt(args) => adopt::run(args, context),
         Command::Inspect(args) => inspect::run(args, context),
         Command::Test(args) => test::run(args, context),
         Command::Install(args) => install::run(args, context),

@@ -21,12 +21,14 @@ use crate::registry::{CapabilityName, ToolName};
 /// Test a capability
 ///
 /// Runs `cargo test`, builds the capability and checks its rules, then calls its tools as examples.json
-/// says: through the same path as an agent's call, in a home of its own, with nothing granted.
+/// says: through the same path as an agent's call, in a home of its own, with nothing granted. What other
+/// tools have built is tested by `--prebuilt`, with the folder's capability.json and examples.json.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   remit test
   remit test plugins/weather
+  remit test --prebuilt target/guest.wasm
 
 examples.json is a list, each entry with `output`, `text` or `error`, or none of them:
   [{ \"tool\": \"echo\", \"input\": { \"message\": \"hi\" }, \"text\": \"hi\" },
@@ -35,6 +37,9 @@ pub(super) struct TestArgs {
     /// The project's folder
     #[arg(default_value = ".")]
     folder: PathBuf,
+    /// A module or component that is built already: nothing is compiled, and `cargo test` is not run
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["no_unit_tests", "toolchain", "no_install"])]
+    prebuilt: Option<PathBuf>,
     /// Do not run `cargo test`
     #[arg(long)]
     no_unit_tests: bool,
@@ -49,10 +54,15 @@ pub(super) fn run(args: TestArgs, context: &Context) -> Result<()> {
     let say = |text: &str| output.note(text);
     let examples = build::read_examples(&args.folder)?;
     let options = args.toolchain.options(true, &say);
-    if !args.no_unit_tests {
-        build::run_unit_tests(&args.folder, &options)?;
-    }
-    let built = build::build_project(&args.folder, &options)?;
+    let built = match &args.prebuilt {
+        Some(file) => build::build_prebuilt(file, &args.folder.join(build::MANIFEST_FILE), true)?,
+        None => {
+            if !args.no_unit_tests {
+                build::run_unit_tests(&args.folder, &options)?;
+            }
+            build::build_project(&args.folder, &options)?
+        }
+    };
     built.report.warnings.iter().for_each(|warning| output.warn(warning));
     let results = call_all(&built, &examples)?;
     show(&built, &examples, &results, output)
@@ -66,6 +76,8 @@ fn call_all(built: &Built, examples: &[Example]) -> Result<Vec<Result<Reply>>> {
     let offer = app.admin().offer(built.bytes.clone())?;
     app.admin().install(offer, &[])?;
     let results = on_threads(async {
+        // Compiling an interpreter takes longer than a call may.
+        app.prepare(&built.bytes).await?;
         let host = app.host()?;
         let mut results = Vec::new();
         for example in examples {
