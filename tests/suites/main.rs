@@ -22,6 +22,7 @@ mod github;
 mod http;
 mod httpbin;
 mod inbox;
+mod languages;
 mod listing;
 mod loops;
 mod loops_agents;

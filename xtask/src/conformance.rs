@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use crate::node::Node;
+use crate::node::{CONFORMANCE, Node};
 use crate::shell::{Failed, Result, program, root, say, target};
 use crate::wasm;
 
@@ -43,7 +43,7 @@ impl Scene {
         let remit = wasm::remit()?;
         let target = target()?;
         let file = wasm::capability(&remit, &target, "tests/fixtures/conformance")?;
-        let scene = Self { node: Node::bring(&target)?, remit, scratch: tempfile::tempdir()? };
+        let scene = Self { node: Node::bring(&target, &CONFORMANCE)?, remit, scratch: tempfile::tempdir()? };
         crate::shell::run(scene.remit(&["--quiet", "install"]).arg(file).arg("--yes"))?;
         Ok(scene)
     }

@@ -10,6 +10,7 @@
 //! | `cases egress FILE`, `cases schedules FILE` | runs a file of cases through the host, names those that fail |
 //! | `fuzz [--minutes N]` | tries to get a request past the allow-list, for 10 minutes by default |
 //! | `build` | builds the host and the capabilities that tests use |
+//! | `languages` | brings the toolchains of other languages, and builds the components that tests use |
 //! | `generate` | writes the generated files under `docs/reference/` again |
 
 mod bench;
@@ -17,6 +18,7 @@ mod cases;
 mod conformance;
 mod demo;
 mod fuzz;
+mod languages;
 mod mcp;
 mod node;
 mod proxy;
@@ -39,8 +41,11 @@ fn main() -> ExitCode {
         ["cases", kind @ ("egress" | "schedules"), file] => return cases::run(kind, file).unwrap_or_else(fail),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["build"] => wasm::build().map(drop),
+        ["languages"] => languages::run(),
         ["generate"] => test::generate(),
-        _ => Err(Failed("usage: cargo xtask demo|test|conformance|ci|bench|cases|fuzz|build|generate".to_owned())),
+        _ => Err(Failed(
+            "usage: cargo xtask demo|test|conformance|ci|bench|cases|fuzz|build|languages|generate".to_owned(),
+        )),
     };
     outcome.map_or_else(fail, |()| ExitCode::SUCCESS)
 }

@@ -1,13 +1,35 @@
-//! Node and the packages that speak to Remit in tests, in versions that are locked: `tests/clients/conformance`. They
-//! are installed into the target folder, so that nothing of the machine's own is used or changed.
+//! Node and packages for it, in versions that are locked: those that speak to Remit in tests, and those that make
+//! components of JavaScript. They are installed into the target folder, so that nothing of the machine's own is used or
+//! changed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::shell::{Failed, Result, output, program, root};
 
-/// What is locked, and what of ours runs among it.
-const FILES: [&str; 3] = ["conformance/package.json", "conformance/package-lock.json", "typescript_client.mjs"];
+/// Packages that are locked together.
+pub(crate) struct Set {
+    /// Their folder in the target folder.
+    pub(crate) name: &'static str,
+    /// The lock.
+    pub(crate) lock: &'static str,
+    /// What lies beside it, and what of ours runs among them.
+    pub(crate) files: &'static [&'static str],
+}
+
+/// What speaks to Remit.
+pub(crate) const CONFORMANCE: Set = Set {
+    name: "conformance",
+    lock: "tests/clients/conformance/package-lock.json",
+    files: &["tests/clients/conformance/package.json", "tests/clients/typescript_client.mjs"],
+};
+
+/// What makes components.
+pub(crate) const LANGUAGES: Set = Set {
+    name: "languages/js",
+    lock: "tests/languages/js/package-lock.json",
+    files: &["tests/languages/js/package.json"],
+};
 
 /// A folder with Node and packages.
 pub(crate) struct Node {
@@ -16,17 +38,17 @@ pub(crate) struct Node {
 
 impl Node {
     /// Installs what is locked, where it is not there already.
-    pub(crate) fn bring(target: &Path) -> Result<Self> {
-        let folder = target.join("conformance");
+    pub(crate) fn bring(target: &Path, set: &Set) -> Result<Self> {
+        let folder = target.join(set.name);
         std::fs::create_dir_all(&folder)?;
         let node = Self { folder };
         // Written last: an install that was interrupted is not taken for one.
         let installed = node.folder.join("installed");
-        let wanted = std::fs::read(root().join("tests/clients").join(FILES[1]))?;
+        let wanted = std::fs::read(root().join(set.lock))?;
         let is_there = std::fs::read(&installed).is_ok_and(|installed| installed == wanted);
-        for file in FILES {
+        for file in set.files.iter().chain([&set.lock]) {
             let name = file.rsplit('/').next().unwrap_or(file);
-            std::fs::copy(root().join("tests/clients").join(file), node.folder.join(name))?;
+            std::fs::copy(root().join(file), node.folder.join(name))?;
         }
         if !is_there {
             // Not `ci`, which refuses a lock without those optional packages that are for other systems only.

@@ -25,6 +25,7 @@ pub(crate) fn run() -> Result<()> {
     let target = built.capabilities.parent().map_or_else(PathBuf::new, Path::to_path_buf);
     let python = python(&target)?;
     let description = github_description(&target)?;
+    let languages = crate::languages::bring(&target)?;
     tools()?;
     let tests = ["nextest", "run", "--locked", "--workspace"];
     // Cargo may need the network for this, by a proxy too; the tests that follow may not.
@@ -34,7 +35,8 @@ pub(crate) fn run() -> Result<()> {
     run.args(tests)
         .env("REMIT_TEST_CAPABILITIES", &built.capabilities)
         .env("REMIT_TEST_PYTHON", &python)
-        .env("REMIT_TEST_GITHUB_DESCRIPTION", &description);
+        .env("REMIT_TEST_GITHUB_DESCRIPTION", &description)
+        .env("REMIT_TEST_LANGUAGES", &languages);
     proxy.offer(&mut run);
     shell::run(&mut run)?;
     proxy.nobody_asked()?;
