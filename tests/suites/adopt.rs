@@ -87,6 +87,8 @@ fn the_other_half_of_a_result_is_why_there_is_no_answer() {
     assert_eq!(message("fails"), "\"green\"");
     assert_eq!(message("fails_text"), "done");
     assert_eq!(message("fails_bare"), "the tool failed and did not say why");
+    assert_eq!(message("aliases"), "the guest stopped: it gave more than one call may bring");
+    assert_eq!(message("lies"), "the guest stopped: it broke the rules of its interface");
     assert_eq!(message("no_number"), "the answer at `/result`: `NaN` is no number that JSON can write");
 }
 

@@ -22,6 +22,9 @@ use crate::typed::Misfit;
 /// Bytes that one call between guest and host may lift, strings and lists together.
 const LIFT_BYTES: usize = 8 * 1024 * 1024;
 
+/// What the engine says when that is too little. It has no type for it.
+const TOO_MUCH: &str = "fuel allocated for hostcalls has been exhausted";
+
 /// A guest that runs for longer is a long one. Most tools have answered by then, whatever their language; those
 /// that have not can wait for others.
 const LONG: Duration = Duration::from_millis(100);
@@ -232,12 +235,14 @@ fn why_stopped(error: &wasmtime::Error, limiter: &Limiter) -> Error {
     if error.is::<PoolConcurrencyLimitError>() {
         return Error::new(ErrorKind::Busy, "too many calls run at once, try again later");
     }
-    Error::new(ErrorKind::Trap, format!("the guest stopped: {}", what_happened(trap))).detail(format!("{error:#}"))
+    Error::new(ErrorKind::Trap, format!("the guest stopped: {}", what_happened(error, trap)))
+        .detail(format!("{error:#}"))
 }
 
 /// What a trap means for whoever called. The engine's own words are in the record.
-fn what_happened(trap: Option<&Trap>) -> &'static str {
+fn what_happened(error: &wasmtime::Error, trap: Option<&Trap>) -> &'static str {
     match trap {
+        None if error.root_cause().to_string().contains(TOO_MUCH) => "it gave more than one call may bring",
         Some(Trap::UnreachableCodeReached) => "it gave up, as programs do that panic",
         Some(Trap::StackOverflow) => "its stack overflowed",
         Some(Trap::MemoryOutOfBounds | Trap::TableOutOfBounds) => "it reached beyond its memory",
