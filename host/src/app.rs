@@ -19,6 +19,7 @@ use crate::policy;
 use crate::registry::{Artifacts, Catalog, Digest};
 use crate::runtime::{Admission, CompiledCache, Compiler, Engine, Loader, Runtime};
 use crate::scheduler::{Deliverer, Scheduler, Way};
+use crate::search::Search;
 use crate::secrets::{Connections, Vault, sealing_key};
 use crate::shares::Shares;
 use crate::standing::Standings;
@@ -156,6 +157,7 @@ impl App {
             updates: tokio::sync::broadcast::Sender::new(UPDATES),
             sandbox: self.config.sandbox,
             files: tokio::sync::broadcast::Sender::new(UPDATES),
+            search: Search::default(),
             telemetry,
         });
         Ok(self.host.get_or_init(|| host).clone())

@@ -7,6 +7,7 @@
 mod operation;
 mod program;
 mod sandbox;
+mod search;
 mod trail;
 mod visit;
 
@@ -46,6 +47,7 @@ use crate::policy::{self, Granted, Identity};
 use crate::registry::{Capability, Catalog, Snapshot, ToolName};
 use crate::runtime::{self, GuestCall, Lease, Outcome, Runtime, Said, tools};
 use crate::scheduler::{self, Loop, Origin, Run};
+use crate::search::Search;
 use crate::secrets::Vault;
 use crate::shares::Shares;
 use crate::standing::Standings;
@@ -80,6 +82,7 @@ pub(crate) struct Rooms {
     pub(crate) updates: broadcast::Sender<Updated>,
     pub(crate) sandbox: SandboxConfig,
     pub(crate) files: broadcast::Sender<FileNews>,
+    pub(crate) search: Search,
     pub(crate) telemetry: Telemetry,
 }
 
