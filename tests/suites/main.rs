@@ -39,6 +39,7 @@ mod processes;
 mod programs;
 mod progress;
 mod python;
+mod retrieval;
 mod rotation;
 mod sandbox;
 mod sandbox_agents;

@@ -1,6 +1,6 @@
 //! The fields of what is indexed, and how much a word counts in each.
 
-use super::words::{Stems, words, words_of_name};
+use super::words::{Stems, is_empty, words, words_of_name};
 
 /// Where a word stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,6 +71,15 @@ impl Field {
 #[derive(Debug, Default)]
 pub(super) struct Text(Vec<(Field, String)>);
 
+/// How much a word counts in one thing.
+pub(super) struct Weighed {
+    pub(super) stem: Box<str>,
+    /// Over all fields together.
+    pub(super) weight: f32,
+    /// Whether it stands in the name or the title: in what the thing is called.
+    pub(super) is_head: bool,
+}
+
 impl Text {
     /// Adds a text of a field.
     pub(super) fn with(mut self, field: Field, text: impl Into<String>) -> Self {
@@ -83,24 +92,27 @@ impl Text {
         texts.into_iter().fold(self, |text, one| text.with(field, one))
     }
 
-    /// How often each stem stands here, weighted, in no order.
-    pub(super) fn weigh(&self, stems: &mut Stems) -> Vec<(Box<str>, f32)> {
-        let mut weighed: Vec<(Box<str>, f32)> = Vec::new();
+    /// Each stem that stands here, once.
+    pub(super) fn weigh(&self, stems: &mut Stems) -> Vec<Weighed> {
+        let mut weighed: Vec<Weighed> = Vec::new();
         let mut fields: Vec<Field> = self.0.iter().map(|(field, _)| *field).collect();
         fields.sort_unstable();
         fields.dedup();
         for field in fields {
-            let all: Vec<String> = self.texts(field).flat_map(|text| field.words(text)).collect();
+            let mut all: Vec<String> = self.texts(field).flat_map(|text| field.words(text)).collect();
+            all.retain(|word| !is_empty(word));
             let Weight { times, usual, length } = field.weight();
             #[expect(clippy::cast_precision_loss, reason = "a number of words")]
             let share = times / (1.0 - length + length * all.len() as f32 / usual);
-            weighed.extend(all.iter().map(|word| (stems.of(word).into(), share)));
+            let is_head = matches!(field, Field::Name | Field::Title);
+            weighed.extend(all.iter().map(|word| Weighed { stem: stems.of(word).into(), weight: share, is_head }));
         }
-        weighed.sort_unstable_by(|left, right| left.0.cmp(&right.0));
+        weighed.sort_unstable_by(|left, right| left.stem.cmp(&right.stem));
         weighed.dedup_by(|next, kept| {
-            let is_same = next.0 == kept.0;
+            let is_same = next.stem == kept.stem;
             if is_same {
-                kept.1 += next.1;
+                kept.weight += next.weight;
+                kept.is_head |= next.is_head;
             }
             is_same
         });

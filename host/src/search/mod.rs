@@ -33,7 +33,7 @@ use serde_json::{Map, Value};
 use self::index::Index;
 use self::kinds::{Kind, OVERVIEW, View, line};
 use self::postings::Number;
-use self::question::{Wanted, wanted};
+use self::question::{Reader, Wanted};
 use self::words::Stems;
 use crate::policy::{Caller, Identity};
 use crate::registry::{Entry, Snapshot};
@@ -78,8 +78,8 @@ impl Search {
         let seen = index.seen(&view);
         let mut stems = Stems::default();
         let is_seen = |number: Number| seen.get(number as usize).copied().unwrap_or(false);
-        let wanted = wanted(&question, &index.postings, &is_seen, &mut stems);
-        let mut ranked = rank::rank(&wanted, &seen);
+        let wanted = Reader { postings: &index.postings, is_seen, stems: &mut stems }.read(&question);
+        let mut ranked = rank::rank(&wanted, &index.postings, &seen);
         for (number, score) in &mut ranked {
             *score *= index.thing(*number).map_or(0.0, |(kind, ..)| kind.worth());
         }

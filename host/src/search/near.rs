@@ -27,30 +27,30 @@ impl Letters {
 
 /// A word with a typing error.
 pub(super) struct Mistyped<'a> {
-    word: &'a str,
+    stem: &'a str,
     letters: Letters,
     errors: usize,
 }
 
 impl<'a> Mistyped<'a> {
-    /// The word that was written; nothing when it is too short to be recognized.
-    pub(super) fn new(word: &'a str) -> Option<Self> {
+    /// The stem of the word that was written; nothing when the word is too short to be recognized.
+    pub(super) fn new(word: &str, stem: &'a str) -> Option<Self> {
         let errors = match word.chars().count() {
             ..ONE_ERROR => return None,
             ONE_ERROR..TWO_ERRORS => 1,
             _ => 2,
         };
-        Some(Self { word, letters: Letters::of(word), errors })
+        Some(Self { stem, letters: Letters::of(stem), errors })
     }
 
-    /// How many errors make `other` into the word: changed, missing, added or swapped letters.
+    /// How many errors make `other` into the stem: changed, missing, added or swapped letters.
     pub(super) fn errors_to(&self, other: &str, letters: Letters) -> Option<usize> {
-        if self.word.len().abs_diff(other.len()) > 4 * self.errors
+        if self.stem.len().abs_diff(other.len()) > 4 * self.errors
             || !self.letters.can_be_near(letters, self.errors)
         {
             return None;
         }
-        Some(strsim::osa_distance(self.word, other)).filter(|errors| (1..=self.errors).contains(errors))
+        Some(strsim::osa_distance(self.stem, other)).filter(|errors| (1..=self.errors).contains(errors))
     }
 }
 
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     fn errors(word: &str, other: &str) -> Option<usize> {
-        Mistyped::new(word)?.errors_to(other, Letters::of(other))
+        Mistyped::new(word, word)?.errors_to(other, Letters::of(other))
     }
 
     #[test]

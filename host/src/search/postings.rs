@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use super::fields::Weighed;
 use super::near::Letters;
 
 /// The number of an indexed thing.
@@ -15,6 +16,8 @@ pub(super) type Number = u32;
 #[derive(Default)]
 pub(super) struct Postings {
     terms: BTreeMap<Box<str>, Term>,
+    /// Of each number, the different words that the thing is called by.
+    heads: Vec<u8>,
 }
 
 /// One word.
@@ -22,17 +25,32 @@ pub(super) struct Term {
     /// Its letters, to find it in spite of a typing error.
     pub(super) letters: Letters,
     /// Who has it, and how much it counts there, in the order of numbers.
-    pub(super) places: Vec<(Number, f32)>,
+    pub(super) places: Vec<Place>,
+}
+
+/// A word in a thing.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) number: Number,
+    pub(super) weight: f32,
+    pub(super) is_head: bool,
 }
 
 impl Postings {
-    /// Adds a thing whose number is the highest yet.
-    pub(super) fn add(&mut self, number: Number, weighed: Vec<(Box<str>, f32)>) {
-        for (stem, weight) in weighed {
+    /// Adds a thing, whose number is the next.
+    pub(super) fn add(&mut self, number: Number, weighed: Vec<Weighed>) {
+        let heads = weighed.iter().filter(|weighed| weighed.is_head).count();
+        self.heads.push(u8::try_from(heads).unwrap_or(u8::MAX));
+        for Weighed { stem, weight, is_head } in weighed {
             let letters = Letters::of(&stem);
             let term = self.terms.entry(stem).or_insert_with(|| Term { letters, places: Vec::new() });
-            term.places.push((number, weight));
+            term.places.push(Place { number, weight, is_head });
         }
+    }
+
+    /// How many different words the things are called by, in the order of their numbers.
+    pub(super) fn heads(&self) -> &[u8] {
+        &self.heads
     }
 
     /// The word of exactly this stem.

@@ -7,7 +7,7 @@
 use super::near::Mistyped;
 use super::postings::{Number, Postings, Term};
 use super::synonyms;
-use super::words::{Stems, is_empty, words_of_name};
+use super::words::{Stems, is_empty, words, words_of_name};
 
 /// Words of a question at most: what comes after them is left out.
 const MOST_WORDS: usize = 24;
@@ -18,17 +18,23 @@ const MOST_BEGINNINGS: usize = 48;
 /// Letters of a beginning at least.
 const SHORTEST_BEGINNING: usize = 3;
 
+/// Letters of a stem at least that stands for other words with the same beginning: `contributed`, `contributor`.
+const SHORTEST_STEM: usize = 4;
+
 /// How much another word for a word counts.
-const OTHER: f32 = 0.6;
+const OTHER: f32 = 0.7;
+
+/// How much a word counts that the question asks for without saying it.
+const ASKED: f32 = 0.5;
 
 /// How much a longer word counts for the beginning that the question ends with: it may not be typed to its end.
 const LAST_BEGINNING: f32 = 0.6;
 
 /// How much a longer word counts for another beginning.
-const BEGINNING: f32 = 0.35;
+const BEGINNING: f32 = 0.5;
 
 /// How much a word counts that is so many errors away.
-const ERRORS: [f32; 2] = [0.7, 0.5];
+const ERRORS: [f32; 2] = [0.8, 0.6];
 
 /// A word that is looked for.
 pub(super) struct Wanted<'a> {
@@ -44,72 +50,129 @@ pub(super) struct Form<'a> {
     pub(super) worth: f32,
 }
 
-/// The words of a question that something has which is `seen`.
-pub(super) fn wanted<'a>(
-    question: &str,
-    postings: &'a Postings,
-    seen: &impl Fn(Number) -> bool,
-    stems: &mut Stems,
-) -> Vec<Wanted<'a>> {
-    let all: Vec<String> = words_of_name(question).take(MOST_WORDS).collect();
-    let full: Vec<&String> = all.iter().filter(|word| !is_empty(word)).collect();
-    // A question of empty words alone is about them.
-    let words: Vec<&str> = if full.is_empty() {
-        all.iter().map(String::as_str).collect()
-    } else {
-        full.into_iter().map(String::as_str).collect()
-    };
-    let mut wanted = Vec::new();
-    let mut known: Vec<&str> = Vec::new();
-    for (at, word) in words.iter().enumerate() {
-        let parts = synonyms::long(word).filter(|parts| parts.len() > 1);
-        for part in parts.unwrap_or(&[word]) {
-            if !known.contains(part) {
-                known.push(part);
-                let forms = forms(part, at + 1 == words.len(), postings, seen, stems);
+/// Reads questions against what one caller sees.
+pub(super) struct Reader<'a, 's, S> {
+    pub(super) postings: &'a Postings,
+    /// Whether the caller sees the thing of a number.
+    pub(super) is_seen: S,
+    pub(super) stems: &'s mut Stems,
+}
+
+impl<'a, S: Fn(Number) -> bool> Reader<'a, '_, S> {
+    /// The words of a question that something has which is seen.
+    pub(super) fn read(&mut self, question: &str) -> Vec<Wanted<'a>> {
+        let words = self.words(question);
+        let mut wanted: Vec<Wanted<'a>> = Vec::new();
+        for (at, word) in words.iter().enumerate() {
+            let is_known = words[..at].contains(word);
+            let forms = if is_known { Vec::new() } else { self.forms(word, at + 1 == words.len()) };
+            // `create a new branch` says one thing twice.
+            let is_said = |form: &Form<'a>| {
+                let said = |other: &Form<'a>| other.stem == form.stem && other.worth >= OTHER;
+                wanted.iter().any(|wanted| wanted.forms.iter().any(said))
+            };
+            if !forms.first().is_none_or(is_said) {
                 wanted.push(Wanted { forms });
             }
         }
+        if !wanted.is_empty() {
+            let forms: Vec<Form<'a>> = unsaid(question).iter().filter_map(|word| self.form(word, ASKED)).collect();
+            wanted.extend((!forms.is_empty()).then_some(Wanted { forms }));
+        }
+        wanted
     }
-    wanted.retain(|wanted| !wanted.forms.is_empty());
-    wanted
+
+    fn words(&mut self, question: &str) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for run in question.split(|character: char| !character.is_alphanumeric()).take(MOST_WORDS) {
+            let Some(whole) = words(run).next() else { continue };
+            let pair = all.last().and_then(|last| synonyms::pair(last, &whole));
+            if let (Some(pair), Some(last)) = (pair, all.last_mut()) {
+                pair.clone_into(last);
+                continue;
+            }
+            match synonyms::long(&whole) {
+                Some(long) if long.len() > 1 => all.extend(long.iter().map(|&word| word.to_owned())),
+                // `getForecast` is a name, and `GitHub` a word, if there is one.
+                _ if self.known(&whole).is_none() => all.extend(words_of_name(run)),
+                _ => all.push(whole),
+            }
+        }
+        if all.iter().any(|word| !is_empty(word)) {
+            // A question of empty words alone is about them.
+            all.retain(|word| !is_empty(word));
+        }
+        all
+    }
+
+    fn forms(&mut self, word: &str, is_last: bool) -> Vec<Form<'a>> {
+        if let Some(asked) = synonyms::asked(word) {
+            return asked.iter().filter_map(|word| self.form(word, ASKED)).collect();
+        }
+        let mut forms: Vec<Form<'a>> = self.form(word, 1.0).into_iter().collect();
+        forms.extend(synonyms::others(word).into_iter().filter_map(|other| self.form(other, OTHER)));
+        let begun = self.stems.of(word).to_owned();
+        for start in [word, begun.as_str()] {
+            if start.chars().count() < SHORTEST_BEGINNING || start != word && start.chars().count() < SHORTEST_STEM
+            {
+                continue;
+            }
+            let worth = if is_last { LAST_BEGINNING } else { BEGINNING };
+            let longer = self.postings.beginning(start).filter(|(_, term)| self.is_known(term));
+            let longer = longer.take(MOST_BEGINNINGS);
+            forms.extend(longer.map(|(stem, term)| Form { stem: stem.to_owned(), term, worth }));
+        }
+        if forms.is_empty() {
+            forms = self.mistyped(word);
+        }
+        let mut kept: Vec<Form<'a>> = Vec::new();
+        for form in forms {
+            if !kept.iter().any(|kept| kept.stem == form.stem) {
+                kept.push(form);
+            }
+        }
+        kept
+    }
+
+    /// The words that are the fewest errors away.
+    fn mistyped(&mut self, word: &str) -> Vec<Form<'a>> {
+        let stem = self.stems.of(word).to_owned();
+        let Some(mistyped) = Mistyped::new(word, &stem) else { return Vec::new() };
+        let near = self.postings.all().filter_map(|(other, term)| {
+            let errors = mistyped.errors_to(other, term.letters)?;
+            self.is_known(term).then_some((errors, other, term))
+        });
+        let near: Vec<(usize, &str, &Term)> = near.collect();
+        let fewest = near.iter().map(|(errors, ..)| *errors).min();
+        let nearest = near.into_iter().filter(|(errors, ..)| Some(*errors) == fewest);
+        nearest
+            .map(|(errors, stem, term)| Form { stem: stem.to_owned(), term, worth: ERRORS[errors - 1] })
+            .collect()
+    }
+
+    fn form(&mut self, word: &str, worth: f32) -> Option<Form<'a>> {
+        let term = self.known(word)?;
+        Some(Form { stem: self.stems.of(word).to_owned(), term, worth })
+    }
+
+    fn known(&mut self, word: &str) -> Option<&'a Term> {
+        self.postings.exact(self.stems.of(word)).filter(|term| self.is_known(term))
+    }
+
+    fn is_known(&self, term: &Term) -> bool {
+        term.places.iter().any(|place| (self.is_seen)(place.number))
+    }
 }
 
-fn forms<'a>(
-    word: &str,
-    is_last: bool,
-    postings: &'a Postings,
-    seen: &impl Fn(Number) -> bool,
-    stems: &mut Stems,
-) -> Vec<Form<'a>> {
-    let is_known = |term: &&Term| term.places.iter().any(|(number, _)| seen(*number));
-    let stem = stems.of(word).to_owned();
-    let mut forms = Vec::new();
-    forms.extend(postings.exact(&stem).filter(is_known).map(|term| Form { stem: stem.clone(), term, worth: 1.0 }));
-    for other in synonyms::others(word) {
-        let stem = stems.of(other).to_owned();
-        let term = postings.exact(&stem).filter(is_known);
-        forms.extend(term.map(|term| Form { stem, term, worth: OTHER }));
+/// What is to be done where a question does not say it: `comment on an issue` makes something, and `open issues` are
+/// to be shown.
+fn unsaid(question: &str) -> &'static [&'static str] {
+    let words: Vec<String> = words(question).take(MOST_WORDS).collect();
+    let is_said = |word: &String| synonyms::is_verb(word) || synonyms::asked(word).is_some();
+    match words.as_slice() {
+        [first, ..] if is_said(first) || is_empty(first) => &[],
+        [_, second, ..] if ["a", "an", "the", "my", "on", "to", "with"].contains(&second.as_str()) => &["create"],
+        all if all.iter().any(is_said) => &[],
+        _ => &["list", "get"],
     }
-    if word.chars().count() >= SHORTEST_BEGINNING {
-        let worth = if is_last { LAST_BEGINNING } else { BEGINNING };
-        let longer = postings.beginning(word).filter(|(_, term)| is_known(term)).take(MOST_BEGINNINGS);
-        forms.extend(longer.map(|(stem, term)| Form { stem: stem.to_owned(), term, worth }));
-    }
-    if forms.is_empty()
-        && let Some(mistyped) = Mistyped::new(&stem)
-    {
-        let near = postings.all().filter_map(|(other, term)| {
-            let errors = mistyped.errors_to(other, term.letters)?;
-            is_known(&term).then(|| Form { stem: other.to_owned(), term, worth: ERRORS[errors - 1] })
-        });
-        forms.extend(near);
-    }
-    let mut kept: Vec<Form<'a>> = Vec::new();
-    for form in forms {
-        if !kept.iter().any(|kept| kept.stem == form.stem) {
-            kept.push(form);
-        }
-    }
-    kept
 }

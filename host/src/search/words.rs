@@ -7,12 +7,15 @@ use std::collections::HashMap;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
+use super::synonyms;
+
 /// Words of a question that say nothing of what is looked for, in order.
-const EMPTY: [&str; 60] = [
-    "a", "about", "all", "am", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "could", "do",
-    "does", "for", "from", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "just", "me", "my",
-    "need", "of", "on", "or", "our", "please", "should", "so", "some", "that", "the", "their", "them", "there",
-    "these", "this", "to", "tool", "us", "want", "was", "we", "what", "which", "who", "with", "would", "you",
+const EMPTY: [&str; 66] = [
+    "a", "about", "all", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could",
+    "did", "do", "does", "for", "from", "had", "has", "have", "how", "if", "in", "into", "is", "it", "its",
+    "just", "need", "not", "of", "on", "or", "please", "s", "should", "so", "some", "such", "t", "than", "that",
+    "the", "their", "them", "then", "there", "these", "they", "this", "to", "too", "tool", "very", "via", "want",
+    "was", "we", "will", "with", "would", "you",
 ];
 
 /// Letters of a word at most: a longer one is an address or an encoding, and nobody looks for it.
@@ -33,13 +36,19 @@ pub(super) fn words_of_name(name: &str) -> impl Iterator<Item = String> {
         let before = at.checked_sub(1).and_then(|before| characters.get(before));
         let is_end_of_lower = before.is_some_and(|before| before.is_lowercase());
         let is_end_of_upper = before.is_some_and(|before| before.is_uppercase())
-            && characters.get(at + 1).is_some_and(|after| after.is_lowercase());
+            && characters.get(at + 1).is_some_and(|after| after.is_lowercase())
+            && !is_plural(&characters[at + 1..]);
         if character.is_uppercase() && (is_end_of_lower || is_end_of_upper) {
             spaced.push(' ');
         }
         spaced.push(character);
     }
     words(&spaced).collect::<Vec<_>>().into_iter()
+}
+
+/// Whether what follows capital letters is their plural, as in `PRs`.
+fn is_plural(rest: &[char]) -> bool {
+    rest.first() == Some(&'s') && !rest.get(1).is_some_and(|character| character.is_alphabetic())
 }
 
 /// Whether a word says nothing of what is looked for.
@@ -60,10 +69,11 @@ impl Default for Stems {
 }
 
 impl Stems {
-    /// The stem of a lower-case word.
+    /// The stem of a lower-case word; of a short form, the stem of what it stands for.
     pub(super) fn of(&mut self, word: &str) -> &str {
         if !self.known.contains_key(word) {
-            let stem = self.stemmer.stem(word).into();
+            let long = synonyms::long(word).filter(|long| long.len() == 1).map_or(word, |long| long[0]);
+            let stem = self.stemmer.stem(long).into();
             self.known.insert(word.to_owned(), stem);
         }
         &self.known[word]
@@ -80,6 +90,7 @@ mod tests {
             ("get_forecast", vec!["get", "forecast"]),
             ("getForecast", vec!["get", "forecast"]),
             ("HTTPServerStart", vec!["http", "server", "start"]),
+            ("PRs of IDsToo", vec!["prs", "of", "ids", "too"]),
             ("list-for-repo.v2", vec!["list", "for", "repo", "v2"]),
             ("", vec![]),
         ];
@@ -98,7 +109,9 @@ mod tests {
     #[test]
     fn endings_do_not_matter() {
         let mut stems = Stems::default();
-        for (one, other) in [("issues", "issue"), ("deleting", "delete"), ("deployments", "deploy")] {
+        for (one, other) in
+            [("issues", "issue"), ("deleting", "delete"), ("deployments", "deploy"), ("repos", "repository")]
+        {
             assert_eq!(stems.of(one).to_owned(), stems.of(other));
         }
         assert_ne!(stems.of("issue").to_owned(), stems.of("delete"));

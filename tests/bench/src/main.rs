@@ -15,6 +15,7 @@ mod http;
 mod lists;
 mod loops;
 mod redaction;
+mod search;
 mod server;
 mod spin;
 mod stdio;
@@ -68,6 +69,9 @@ fn main() {
     }
     if wanted("redact") {
         redaction::measure(effort);
+    }
+    if wanted("search") {
+        search::measure(effort);
     }
     if wanted("spin_isolation") {
         spin::measure(effort);
