@@ -32,7 +32,8 @@ fn installed() -> Arc<Snapshot> {
         let (tag, name) = id.split_once('/').expect("an id begins with its tag");
         by_tag.entry(tag.to_owned()).or_default().push(tool(&description, operation, name));
     }
-    let entries = by_tag.into_iter().map(|(tag, tools)| (format!("github/{tag}").parse().unwrap(), entry(&tag, &tools)));
+    let entries =
+        by_tag.into_iter().map(|(tag, tools)| (format!("github/{tag}").parse().unwrap(), entry(&tag, &tools)));
     Arc::new(Snapshot { generation: 1, entries: entries.collect(), ..Snapshot::default() })
 }
 
@@ -64,7 +65,13 @@ fn entry(tag: &str, tools: &[Value]) -> Arc<Entry> {
     let manifest: Manifest = serde_json::from_value(manifest).expect("a manifest");
     let name: CapabilityName = format!("github/{tag}").parse().unwrap();
     Arc::new(Entry {
-        capability: Arc::new(Capability { manifest, name, digest: Digest::of(tag.as_bytes()), installed_at: 0, size: 0 }),
+        capability: Arc::new(Capability {
+            manifest,
+            name,
+            digest: Digest::of(tag.as_bytes()),
+            installed_at: 0,
+            size: 0,
+        }),
         grants: Vec::new(),
         approvals: Vec::new(),
         restrictions: Vec::new(),

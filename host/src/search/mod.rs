@@ -189,7 +189,7 @@ fn why(index: &Index, number: Number, wanted: &[Wanted<'_>], stems: &mut Stems) 
     let Some((kind, entry, at)) = index.thing(number) else { return Vec::new() };
     let text = kind.text(&entry.capability, at);
     let mut why = Vec::new();
-    for Wanted { forms } in wanted {
+    for Wanted { forms, .. } in wanted.iter().filter(|wanted| wanted.is_said) {
         let first = forms.iter().find_map(|form| text.first(stems, |stem| stem == form.stem));
         if let Some((field, word)) = first {
             let said = line(&format!("{}: {word}", field.as_str()));

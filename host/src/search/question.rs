@@ -24,8 +24,8 @@ const SHORTEST_STEM: usize = 4;
 /// How much another word for a word counts.
 const OTHER: f32 = 0.7;
 
-/// How much a word counts that the question asks for without saying it.
-const ASKED: f32 = 0.5;
+/// How much a word counts that the question asks for without saying it: the likeliest, and the others.
+const UNSAID: [f32; 2] = [0.5, 0.4];
 
 /// How much a longer word counts for the beginning that the question ends with: it may not be typed to its end.
 const LAST_BEGINNING: f32 = 0.6;
@@ -40,6 +40,8 @@ const ERRORS: [f32; 2] = [0.8, 0.6];
 pub(super) struct Wanted<'a> {
     /// What is taken for it, the best first.
     pub(super) forms: Vec<Form<'a>>,
+    /// Whether the question says it. What it does not say tells good answers from better ones, and finds nothing.
+    pub(super) is_said: bool,
 }
 
 /// A word of the index that is taken for a word of the question.
@@ -72,12 +74,12 @@ impl<'a, S: Fn(Number) -> bool> Reader<'a, '_, S> {
                 wanted.iter().any(|wanted| wanted.forms.iter().any(said))
             };
             if !forms.first().is_none_or(is_said) {
-                wanted.push(Wanted { forms });
+                wanted.push(Wanted { forms, is_said: synonyms::asked(word).is_none() });
             }
         }
         if !wanted.is_empty() {
-            let forms: Vec<Form<'a>> = unsaid(question).iter().filter_map(|word| self.form(word, ASKED)).collect();
-            wanted.extend((!forms.is_empty()).then_some(Wanted { forms }));
+            let forms = self.unsaid(unsaid(question));
+            wanted.extend((!forms.is_empty()).then_some(Wanted { forms, is_said: false }));
         }
         wanted
     }
@@ -107,7 +109,7 @@ impl<'a, S: Fn(Number) -> bool> Reader<'a, '_, S> {
 
     fn forms(&mut self, word: &str, is_last: bool) -> Vec<Form<'a>> {
         if let Some(asked) = synonyms::asked(word) {
-            return asked.iter().filter_map(|word| self.form(word, ASKED)).collect();
+            return self.unsaid(asked);
         }
         let mut forms: Vec<Form<'a>> = self.form(word, 1.0).into_iter().collect();
         forms.extend(synonyms::others(word).into_iter().filter_map(|other| self.form(other, OTHER)));
@@ -150,6 +152,12 @@ impl<'a, S: Fn(Number) -> bool> Reader<'a, '_, S> {
             .collect()
     }
 
+    fn unsaid(&mut self, words: &[&str]) -> Vec<Form<'a>> {
+        let [first, other] = UNSAID;
+        let worths = std::iter::once(first).chain(std::iter::repeat(other));
+        words.iter().zip(worths).filter_map(|(word, worth)| self.form(word, worth)).collect()
+    }
+
     fn form(&mut self, word: &str, worth: f32) -> Option<Form<'a>> {
         let term = self.known(word)?;
         Some(Form { stem: self.stems.of(word).to_owned(), term, worth })
@@ -164,8 +172,8 @@ impl<'a, S: Fn(Number) -> bool> Reader<'a, '_, S> {
     }
 }
 
-/// What is to be done where a question does not say it: `comment on an issue` makes something, and `open issues` are
-/// to be shown.
+/// What is to be done where a question does not say it, the likelier first: `comment on an issue` makes something,
+/// `open issues` are to be listed, and `the newest release` is to be got.
 fn unsaid(question: &str) -> &'static [&'static str] {
     let words: Vec<String> = words(question).take(MOST_WORDS).collect();
     let is_said = |word: &String| synonyms::is_verb(word) || synonyms::asked(word).is_some();
@@ -173,6 +181,10 @@ fn unsaid(question: &str) -> &'static [&'static str] {
         [first, ..] if is_said(first) || is_empty(first) => &[],
         [_, second, ..] if ["a", "an", "the", "my", "on", "to", "with"].contains(&second.as_str()) => &["create"],
         all if all.iter().any(is_said) => &[],
-        _ => &["list", "get"],
+        // Of `logs of a job` the first part counts.
+        all => match all.split(|word| is_empty(word)).next().and_then(<[String]>::last) {
+            Some(word) if word.ends_with('s') || word == "people" => &["list", "get"],
+            _ => &["get", "list"],
+        },
     }
 }

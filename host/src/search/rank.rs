@@ -27,6 +27,8 @@ struct Tally {
     share: f32,
     /// Of the words that it is called by, those of the question.
     heads: f32,
+    /// Whether it has a word that the question says.
+    is_answer: bool,
 }
 
 /// The scores of all things that have some of the words, in the order of numbers. `seen` says of each number whether
@@ -36,7 +38,8 @@ pub(super) fn rank(wanted: &[Wanted<'_>], postings: &Postings, seen: &[bool]) ->
     let mut tallies = vec![Tally::default(); seen.len()];
     let mut best = vec![(0.0_f32, 0.0_f32); seen.len()];
     let mut whole = 0.0;
-    for Wanted { forms } in wanted {
+    let is_any_said = wanted.iter().any(|wanted| wanted.is_said);
+    for Wanted { forms, is_said } in wanted {
         let Some(first) = forms.first() else { continue };
         // What is taken for a word is as rare as the word: else a rare synonym would count more.
         let have = first.term.places.iter().filter(|place| seen[place.number as usize]).count();
@@ -62,9 +65,10 @@ pub(super) fn rank(wanted: &[Wanted<'_>], postings: &Postings, seen: &[bool]) ->
             tally.score += rarity * score;
             tally.share += rarity * score.min(1.0);
             tally.heads += head;
+            tally.is_answer |= *is_said || !is_any_said;
         }
     }
-    let scored = tallies.into_iter().zip(postings.heads()).enumerate().filter(|(_, (tally, _))| tally.score > 0.0);
+    let scored = tallies.into_iter().zip(postings.heads()).enumerate().filter(|(_, (tally, _))| tally.is_answer);
     let scored = scored.filter_map(|(at, (tally, &heads))| {
         let called = (tally.heads / f32::from(heads.max(1))).min(1.0);
         let share = FOR_SOME + (1.0 - FOR_SOME) * tally.share / whole;

@@ -90,7 +90,7 @@ mod tests {
             ("get_forecast", vec!["get", "forecast"]),
             ("getForecast", vec!["get", "forecast"]),
             ("HTTPServerStart", vec!["http", "server", "start"]),
-            ("PRs of IDsToo", vec!["prs", "of", "ids", "too"]),
+            ("PRs of theIDs", vec!["prs", "of", "the", "ids"]),
             ("list-for-repo.v2", vec!["list", "for", "repo", "v2"]),
             ("", vec![]),
         ];

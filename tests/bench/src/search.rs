@@ -15,7 +15,8 @@ use crate::{Effort, figure, quantile};
 const CAPABILITIES: usize = 100;
 const TOOLS: usize = 100;
 
-const VERBS: [&str; 10] = ["get", "list", "create", "update", "delete", "send", "search", "check", "start", "cancel"];
+const VERBS: [&str; 10] =
+    ["get", "list", "create", "update", "delete", "send", "search", "check", "start", "cancel"];
 
 /// What starts the words of a vocabulary of some thousands.
 const STARTS: [&str; 24] = [
@@ -23,8 +24,30 @@ const STARTS: [&str; 24] = [
     "qua", "rep", "ser", "tra", "uni", "val", "wor", "zon",
 ];
 const ENDS: [&str; 24] = [
-    "count", "nch", "respond", "iver", "imate", "ance", "nt", "iday", "oice", "ction", "vin", "ination", "ket",
-    "ification", "er", "n", "lity", "ository", "vice", "nsfer", "verse", "ue", "kflow", "e",
+    "count",
+    "nch",
+    "respond",
+    "iver",
+    "imate",
+    "ance",
+    "nt",
+    "iday",
+    "oice",
+    "ction",
+    "vin",
+    "ination",
+    "ket",
+    "ification",
+    "er",
+    "n",
+    "lity",
+    "ository",
+    "vice",
+    "nsfer",
+    "verse",
+    "ue",
+    "kflow",
+    "e",
 ];
 
 pub(crate) fn measure(effort: Effort) {
@@ -87,7 +110,8 @@ fn entry(name: CapabilityName, number: usize, installed_at: i64) -> Entry {
     let tools = (0..TOOLS).map(|at| {
         let number = number * TOOLS + at;
         let words: Vec<String> = (0..30).map(|at| word(number * 13 + at * at)).collect();
-        let properties = (0..6).map(|at| (format!("{}_{}", words[at], words[at + 1]), json!({ "type": "string" })));
+        let properties =
+            (0..6).map(|at| (format!("{}_{}", words[at], words[at + 1]), json!({ "type": "string" })));
         json!({
             "name": format!("{}_{}_{number}", VERBS[number % VERBS.len()], words[0]), "expose": true,
             "title": format!("{} {} {}", VERBS[number % VERBS.len()], words[0], words[1]),
