@@ -153,11 +153,11 @@ impl App {
             store: self.store.clone(),
             entities: self.config.entities,
             upstreams: self.upstreams()?,
-            search: Search::default(),
             changes: watch(self.store.clone()),
             updates: tokio::sync::broadcast::Sender::new(UPDATES),
             sandbox: self.config.sandbox,
             files: tokio::sync::broadcast::Sender::new(UPDATES),
+            search: Search::default(),
             telemetry,
         });
         Ok(self.host.get_or_init(|| host).clone())

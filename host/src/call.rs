@@ -7,6 +7,7 @@
 mod operation;
 mod program;
 mod sandbox;
+mod search;
 mod trail;
 mod visit;
 
@@ -46,7 +47,7 @@ use crate::policy::{self, Granted, Identity};
 use crate::registry::{Capability, Catalog, Snapshot, ToolName};
 use crate::runtime::{self, GuestCall, Lease, Outcome, Runtime, Said, tools};
 use crate::scheduler::{self, Loop, Origin, Run};
-use crate::search::{Hit, Search};
+use crate::search::Search;
 use crate::secrets::Vault;
 use crate::shares::Shares;
 use crate::standing::Standings;
@@ -77,11 +78,11 @@ pub(crate) struct Rooms {
     pub(crate) store: Arc<Store>,
     pub(crate) entities: EntitiesConfig,
     pub(crate) upstreams: Arc<Upstreams>,
-    pub(crate) search: Search,
     pub(crate) changes: tokio::sync::watch::Receiver<u64>,
     pub(crate) updates: broadcast::Sender<Updated>,
     pub(crate) sandbox: SandboxConfig,
     pub(crate) files: broadcast::Sender<FileNews>,
+    pub(crate) search: Search,
     pub(crate) telemetry: Telemetry,
 }
 
@@ -218,16 +219,6 @@ impl Host {
     /// What is installed and granted now; read fresh, cheap when nothing changed.
     pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
         self.rooms.catalog.current()
-    }
-
-    /// What fits a query, of what this caller may use now: the best `limit`. Without words in it, an overview.
-    pub fn search(&self, caller: &Identity, query: &str, limit: usize) -> Result<Vec<Hit>> {
-        Ok(self.rooms.search.find(&*self.snapshot()?, caller, query, limit))
-    }
-
-    /// One thing in full, by its id, if this caller may use it.
-    pub fn look_up(&self, caller: &Identity, id: &str) -> Result<Option<(Hit, Value)>> {
-        Ok(self.rooms.search.look_up(&*self.snapshot()?, caller, id))
     }
 
     /// Whose bearer token this is now, by what is stored.

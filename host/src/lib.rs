@@ -18,18 +18,19 @@
 //! | [`validate`] | whether a value fits a schema |
 //! | [`typed`] | what values of WIT types look like in JSON |
 //! | [`runtime`] | how a guest runs, and when it stops |
-//! | [`search`] | what an agent finds by words |
 //! | [`engines`] | what a program can call, and what becomes of its calls |
 //! | [`namespaces`] | what a guest can reach |
 //! | [`egress`] | whether and how a request leaves this machine |
 //! | [`asks`] | what people are asked for when a request is refused |
 //! | `confirm` | whether a call needs a person's word, and whether it has it |
+//! | [`search`] | what is found when an agent says what it wants to do |
 //! | [`secrets`] | where credentials are, and that they come out nowhere |
 //! | [`upstreams`] | how an upstream MCP server is reached, and what of it is believed |
 //! | [`audit`] | what is remembered of a call |
 //! | [`telemetry`] | what the operator's own tools are told of calls |
 //! | [`doctor`] | whether a home is in order |
 //! | [`store`] | how all this is kept |
+//! | `text` | which characters of a publisher's text reach an agent |
 //! | [`build`] | how source becomes a capability |
 //! | [`mcp`] | how agents speak with this host |
 //! | [`cli`] | how people do |
@@ -65,6 +66,7 @@ mod shares;
 mod standing;
 pub mod store;
 pub mod telemetry;
+mod text;
 pub mod tokens;
 pub mod typed;
 pub mod upstreams;

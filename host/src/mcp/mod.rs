@@ -9,7 +9,6 @@
 //! | `surface` | what one endpoint shows, under which names and addresses |
 //! | `compact/` | how an agent finds and calls all tools through four |
 //! | `names` | the wire name of a tool |
-//! | `text` | which characters of a publisher's text reach an agent |
 //! | `tools`, `shelf` | which tools, documents and prompts are listed, and how |
 //! | `arguments` | which arguments are the host's |
 //! | `plan` | how what a dry run did not do looks |
@@ -48,10 +47,12 @@ mod server;
 mod shelf;
 mod stdio;
 mod surface;
-mod text;
+
 mod tools;
 
 pub use compact::Exposure;
 pub use http::{Auth, HttpOptions, Issuers, Refusal, Token, Verified, serve_http};
 pub use stdio::serve_stdio;
 pub use surface::Surface;
+
+use crate::text;

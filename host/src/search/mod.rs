@@ -1,247 +1,202 @@
-//! What an agent finds by words: one index in memory, which all sessions share.
+//! What is found when an agent says what it wants to do.
 //!
-//! It is made from the snapshot of what is installed and kept by change: a capability whose bytes are the same keeps its
-//! words. Who may see what is asked of policy at each search, of the snapshot of that moment, so what is found is what
-//! may be called; the check that counts is made behind `Host::call` all the same.
+//! One index for the process, shared by all sessions. Whether a caller may use a thing is asked of `policy` at each
+//! search, before anything is counted or ranked: what a caller may not use changes no score, no order and no word
+//! of an answer. A search proves nothing; the check that counts is made at the call.
 //!
 //! | file | what it decides |
 //! |---|---|
-//! | `words` | what a word is, and which mean the same |
-//! | `index` | which texts hold a word, and how well a query fits |
-//! | `kinds/` | what can be found: one file a kind |
+//! | `words`, `synonyms`, `near` | which words count as the same |
+//! | `fields` | how much a word counts where it stands |
+//! | `postings`, `index` | what has a word, and how the index follows what is installed |
+//! | `question` | what is taken for the words of a question |
+//! | `rank` | which answer is the better one |
+//! | `kinds/` | what can be found |
 
+mod fields;
 mod index;
 mod kinds;
+mod near;
+mod postings;
+mod question;
+mod rank;
+mod synonyms;
+#[cfg(test)]
+mod tests;
 mod words;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use self::index::Index;
-use self::kinds::KINDS;
-use crate::manifest::Tool;
+use self::kinds::{Kind, OVERVIEW, View, line};
+use self::postings::Number;
+use self::question::{Reader, Wanted};
+use self::words::Stems;
 use crate::policy::{Caller, Identity};
-use crate::registry::{CapabilityName, Digest, Entry, Snapshot, ToolName};
+use crate::registry::{Entry, Snapshot};
 
-/// Slots of things that are gone, before all is made anew.
-const MOST_GONE: usize = 1_000;
+/// Characters of a question that are read.
+const MAX_QUESTION: usize = 1_000;
 
-/// What was found.
+/// Matches that are told of one thing.
+const MAX_WHY: usize = 6;
+
+/// What can be found in one home.
+#[derive(Default)]
+pub struct Search {
+    index: RwLock<Index>,
+}
+
+/// One thing that was found.
 #[derive(Clone, Debug)]
-pub struct Hit {
+pub struct Found {
     /// Its kind and its name, such as `tool:acme/weather.get_forecast`.
     pub id: String,
-    /// What people call it. A publisher's word.
+    /// Its title, or its name, for reading.
     pub name: String,
-    /// What it is. A publisher's words.
+    /// What it is, in one clean line of at most 200 characters.
     pub line: String,
-    /// Which words of it were asked for, and where they stand.
+    /// The fields and words that matched, such as `name: forecast`.
     pub why: Vec<String>,
-    /// Of a tool: whose it is, and where it is in the manifest.
-    tool: Option<(Arc<Entry>, usize)>,
-}
-
-/// The index of one process.
-#[derive(Debug, Default)]
-pub struct Search {
-    state: RwLock<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// Of the snapshot that it was made from; 0 before the first.
-    generation: u64,
-    index: Index,
-    /// By number; nothing for what is gone.
-    things: Vec<Option<Thing>>,
-    ids: HashMap<String, Vec<usize>>,
-    parts: BTreeMap<CapabilityName, Part>,
-}
-
-/// What a capability has in it.
-#[derive(Debug)]
-struct Part {
-    digest: Digest,
-    installed_at: i64,
-    numbers: Range<usize>,
-}
-
-#[derive(Debug)]
-struct Thing {
-    /// Where its kind is in the table.
-    kind: usize,
-    /// Where it is among what its capability has of the kind.
-    position: usize,
-    id: String,
-    name: String,
-    line: String,
-}
-
-impl Hit {
-    /// The tool that it is.
-    #[must_use]
-    pub fn tool(&self) -> Option<(ToolName, &Tool)> {
-        let (entry, position) = self.tool.as_ref()?;
-        let tool = &entry.capability.manifest.tools[*position];
-        Some((ToolName { capability: entry.capability.name.clone(), tool: tool.name.clone() }, tool))
-    }
+    /// Of a tool: whose it is, and its position in the manifest.
+    pub tool: Option<(Arc<Entry>, usize)>,
 }
 
 impl Search {
-    /// What fits a query, of what `caller` may use: the best `limit`. Without words in it, an overview.
+    /// What `caller` may use of `snapshot`, the best answer first. Of an empty question: domains, then capabilities.
     #[must_use]
-    pub fn find(&self, snapshot: &Snapshot, caller: &Identity, query: &str, limit: usize) -> Vec<Hit> {
-        self.keep(snapshot);
-        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        let caller = Caller::of(caller, &snapshot.directory);
-        if words::words(query).is_empty() {
-            return state.overview(snapshot, &caller, limit);
+    pub fn find(&self, snapshot: &Arc<Snapshot>, caller: &Identity, question: &str, limit: usize) -> Vec<Found> {
+        let index = self.at(snapshot);
+        let view = View { caller: Caller::of(caller, &index.snapshot.directory), snapshot: &index.snapshot };
+        let question: String = question.chars().take(MAX_QUESTION).collect();
+        if question.trim().is_empty() {
+            return overview(&index, &view, OVERVIEW, limit);
         }
-        let visible = state.visible(snapshot, &caller);
-        let mut fits = state.index.find(query, &visible);
-        for fit in &mut fits {
-            fit.score *= state.things[fit.text as usize].as_ref().map_or(0.0, |thing| KINDS[thing.kind].share());
+        let seen = index.seen(&view);
+        let mut stems = Stems::default();
+        let is_seen = |number: Number| seen.get(number as usize).copied().unwrap_or(false);
+        let wanted = Reader { postings: &index.postings, is_seen, stems: &mut stems }.read(&question);
+        let mut ranked = rank::rank(&wanted, &index.postings, &seen);
+        for (number, score) in &mut ranked {
+            *score *= index.thing(*number).map_or(0.0, |(kind, ..)| kind.worth());
         }
-        fits.sort_by(|one, other| other.score.total_cmp(&one.score));
-        let mut seen = BTreeSet::new();
-        let mut found = Vec::new();
-        for fit in fits {
-            let number = fit.text as usize;
-            let Some(thing) = &state.things[number] else { continue };
-            if !seen.insert(&thing.id) {
-                continue;
-            }
-            let why = fit.why.iter().map(|(field, word)| format!("{}: {word}", field.word())).collect();
-            found.extend(state.found(snapshot, number, why));
-            if found.len() == limit {
-                break;
-            }
+        ranked.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
+        let numbers = ranked.into_iter().map(|(number, _)| number);
+        let mut found = distinct(&index, &view, numbers, limit);
+        for (found, number) in &mut found {
+            found.why = why(&index, *number, &wanted, &mut stems);
         }
-        found
+        found.into_iter().map(|(found, _)| found).collect()
     }
 
-    /// One thing in full, if `caller` may use it.
+    /// All of one thing that `caller` may see, if it may use it.
     #[must_use]
-    pub fn look_up(&self, snapshot: &Snapshot, caller: &Identity, id: &str) -> Option<(Hit, Value)> {
-        self.keep(snapshot);
-        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        let caller = Caller::of(caller, &snapshot.directory);
-        state.ids.get(id)?.iter().find_map(|&number| {
-            let thing = state.things[number].as_ref()?;
-            let entry = state.entry(snapshot, number)?;
-            let kind = KINDS[thing.kind];
-            if !kind.is_for(entry, thing.position, &caller) {
+    pub fn look_up(&self, snapshot: &Arc<Snapshot>, caller: &Identity, id: &str) -> Option<(Found, Value)> {
+        let index = self.at(snapshot);
+        let view = View { caller: Caller::of(caller, &index.snapshot.directory), snapshot: &index.snapshot };
+        let (prefix, rest) = id.split_once(':')?;
+        index.numbers().find_map(|number| {
+            let (kind, entry, at) = index.thing(number)?;
+            let is_it = kind.prefix() == prefix && kind.id(&entry.capability, at) == rest;
+            if !is_it || !entry.is_ready() || !kind.may(&view.caller, entry, at) {
                 return None;
             }
-            let details = kind.describe(snapshot, entry, thing.position, &caller);
-            Some((state.found(snapshot, number, Vec::new())?, details))
+            let found = found(kind, &view, entry, at);
+            let mut whole: Map<String, Value> = [("id", &found.id), ("name", &found.name)]
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value.as_str().into()))
+                .collect();
+            whole.extend(kind.show(&view, entry, at));
+            Some((found, Value::Object(whole)))
         })
     }
 
-    /// Makes the index one of this snapshot, if it is of an older one.
-    fn keep(&self, snapshot: &Snapshot) {
-        let is_current = |state: &State| state.generation >= snapshot.generation && state.generation > 0;
-        if is_current(&self.state.read().unwrap_or_else(PoisonError::into_inner)) {
-            return;
+    /// The domains of which `caller` may use something, with a line for each, in the order of names.
+    #[must_use]
+    pub fn domains(&self, snapshot: &Arc<Snapshot>, caller: &Identity) -> Vec<(String, String)> {
+        let index = self.at(snapshot);
+        let view = View { caller: Caller::of(caller, &index.snapshot.directory), snapshot: &index.snapshot };
+        let found = overview(&index, &view, &OVERVIEW[..1], usize::MAX);
+        found.into_iter().map(|found| (found.name, found.line)).collect()
+    }
+
+    /// The index of `snapshot`, or of a newer one.
+    fn at(&self, snapshot: &Arc<Snapshot>) -> RwLockReadGuard<'_, Index> {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        if index.is_of(snapshot) {
+            return index;
         }
-        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        if !is_current(&state) {
-            state.keep(snapshot);
-        }
+        drop(index);
+        self.index.write().unwrap_or_else(PoisonError::into_inner).follow(snapshot);
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn keep(&mut self, snapshot: &Snapshot) {
-        self.generation = snapshot.generation;
-        let is_same = |name: &CapabilityName, part: &Part| {
-            snapshot.entries.get(name).is_some_and(|entry| {
-                entry.capability.digest == part.digest && entry.capability.installed_at == part.installed_at
-            })
-        };
-        let gone: Vec<CapabilityName> =
-            self.parts.iter().filter(|(name, part)| !is_same(name, part)).map(|(name, _)| name.clone()).collect();
-        for part in gone.iter().filter_map(|name| self.parts.remove(name)) {
-            for number in part.numbers {
-                let Some(thing) = self.things[number].take() else { continue };
-                if let Some(numbers) = self.ids.get_mut(&thing.id) {
-                    numbers.retain(|other| *other != number);
-                }
-            }
+/// All things of some kinds, kind by kind, in the order of names.
+fn overview(index: &Index, view: &View<'_>, kinds: &[&'static dyn Kind], limit: usize) -> Vec<Found> {
+    let seen = index.seen(view);
+    let is_seen = |number: &Number| seen.get(*number as usize).copied().unwrap_or(false);
+    let numbers: Vec<Number> = index.numbers().filter(is_seen).collect();
+    let of_kind = kinds.iter().flat_map(|kind| {
+        let of_kind = numbers.iter().filter_map(|&number| {
+            let (other, entry, at) = index.thing(number)?;
+            (other.prefix() == kind.prefix()).then(|| (other.id(&entry.capability, at), number))
+        });
+        let mut of_kind: Vec<(String, Number)> = of_kind.collect();
+        of_kind.sort();
+        of_kind.into_iter().map(|(_, number)| number)
+    });
+    distinct(index, view, of_kind, limit).into_iter().map(|(found, _)| found).collect()
+}
+
+/// The first things, each once: capabilities of one domain bring it each.
+fn distinct(
+    index: &Index,
+    view: &View<'_>,
+    numbers: impl Iterator<Item = Number>,
+    limit: usize,
+) -> Vec<(Found, Number)> {
+    let mut known = HashSet::new();
+    let mut kept = Vec::new();
+    for number in numbers {
+        if kept.len() >= limit {
+            break;
         }
-        let left = self.things.iter().filter(|thing| thing.is_some()).count();
-        if self.things.len() > 2 * left + MOST_GONE {
-            *self = Self { generation: snapshot.generation, ..Self::default() };
-        } else if !gone.is_empty() {
-            let things = &self.things;
-            self.index.retain(|text| things[text as usize].is_some());
-            self.ids.retain(|_, numbers| !numbers.is_empty());
-        }
-        for (name, entry) in &snapshot.entries {
-            if !self.parts.contains_key(name) {
-                self.add(name, entry);
-            }
+        let Some((kind, entry, at)) = index.thing(number) else { continue };
+        if known.insert((kind.prefix(), kind.id(&entry.capability, at))) {
+            kept.push((found(kind, view, entry, at), number));
         }
     }
+    kept
+}
 
-    fn add(&mut self, name: &CapabilityName, entry: &Entry) {
-        let begin = self.things.len();
-        for (kind, row) in KINDS.iter().enumerate() {
-            for (position, item) in row.items(entry).into_iter().enumerate() {
-                let number = self.index.add(&item.text) as usize;
-                let id = format!("{}:{}", row.word(), item.id);
-                self.ids.entry(id.clone()).or_default().push(number);
-                self.things.push(Some(Thing { kind, position, id, name: item.name, line: item.line }));
-            }
-        }
-        let (digest, installed_at) = (entry.capability.digest.clone(), entry.capability.installed_at);
-        self.parts.insert(name.clone(), Part { digest, installed_at, numbers: begin..self.things.len() });
-    }
-
-    /// What a caller may use now, by number.
-    fn visible(&self, snapshot: &Snapshot, caller: &Caller<'_>) -> Vec<bool> {
-        let mut visible = vec![false; self.things.len()];
-        for (name, part) in &self.parts {
-            let Some(entry) = snapshot.entries.get(name) else { continue };
-            for number in part.numbers.clone() {
-                visible[number] = self.things[number]
-                    .as_ref()
-                    .is_some_and(|thing| KINDS[thing.kind].is_for(entry, thing.position, caller));
-            }
-        }
-        visible
-    }
-
-    /// What there is, from afar: domains, then capabilities.
-    fn overview(&self, snapshot: &Snapshot, caller: &Caller<'_>, limit: usize) -> Vec<Hit> {
-        let visible = self.visible(snapshot, caller);
-        let of = |word: &'static str| {
-            let things = self.things.iter().enumerate().filter(|(number, _)| visible[*number]);
-            things.filter_map(move |(number, thing)| {
-                thing.as_ref().filter(|thing| KINDS[thing.kind].word() == word).map(|thing| (&thing.id, number))
-            })
-        };
-        let (domains, capabilities): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            (of("domain").collect(), of("capability").chain(of("mcp-server")).collect());
-        let numbers = domains.into_values().chain(capabilities.into_values());
-        numbers.filter_map(|number| self.found(snapshot, number, Vec::new())).take(limit).collect()
-    }
-
-    fn found(&self, snapshot: &Snapshot, number: usize, why: Vec<String>) -> Option<Hit> {
-        let Thing { kind, position, id, name, line } = self.things[number].as_ref()?;
-        let is_tool = KINDS[*kind].word() == "tool";
-        let tool = self.entry(snapshot, number).filter(|_| is_tool).map(|entry| (Arc::clone(entry), *position));
-        Some(Hit { id: id.clone(), name: name.clone(), line: line.clone(), why, tool })
-    }
-
-    fn entry<'a>(&self, snapshot: &'a Snapshot, number: usize) -> Option<&'a Arc<Entry>> {
-        let (name, _) = self.parts.iter().find(|(_, part)| part.numbers.contains(&number))?;
-        snapshot.entries.get(name)
+fn found(kind: &dyn Kind, view: &View<'_>, entry: &Arc<Entry>, at: usize) -> Found {
+    let capability = &entry.capability;
+    Found {
+        id: format!("{}:{}", kind.prefix(), kind.id(capability, at)),
+        name: line(&kind.name(capability, at)),
+        line: line(&kind.about(view, entry, at)),
+        why: Vec::new(),
+        tool: (kind.prefix() == "tool").then(|| (Arc::clone(entry), at)),
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// Where the words of the question stand in what was found, as they are written there.
+fn why(index: &Index, number: Number, wanted: &[Wanted<'_>], stems: &mut Stems) -> Vec<String> {
+    let Some((kind, entry, at)) = index.thing(number) else { return Vec::new() };
+    let text = kind.text(&entry.capability, at);
+    let mut why = Vec::new();
+    for Wanted { forms, .. } in wanted.iter().filter(|wanted| wanted.is_said) {
+        let first = forms.iter().find_map(|form| text.first(stems, |stem| stem == form.stem));
+        if let Some((field, word)) = first {
+            let said = line(&format!("{}: {word}", field.as_str()));
+            if why.len() < MAX_WHY && !why.contains(&said) {
+                why.push(said);
+            }
+        }
+    }
+    why
+}

@@ -16,6 +16,7 @@ mod lists;
 mod loops;
 mod programs;
 mod redaction;
+mod search;
 mod server;
 mod spin;
 mod stdio;
@@ -72,6 +73,9 @@ fn main() {
     }
     if wanted("redact") {
         redaction::measure(effort);
+    }
+    if wanted("search") {
+        search::measure(effort);
     }
     if wanted("spin_isolation") {
         spin::measure(effort);

@@ -9,7 +9,6 @@ use super::super::compact::{Lookup, Meta, Source, Wanted, definitions};
 use super::super::files::Who;
 use super::super::parent;
 use super::super::questions::Brought;
-use super::super::text::clean_line;
 use super::super::tools::ToolList;
 use super::tools::{Asked, Ran, complete};
 use super::{Server, What, internal};
@@ -18,16 +17,12 @@ use crate::client::{Client, Confirmation};
 use crate::engines::{self, Spelling};
 use crate::error::ErrorKind;
 use crate::policy::Identity;
-use crate::search::Hit;
+use crate::registry::ToolName;
+use crate::search::Found;
+use crate::text::clean_line;
 
 /// How many of the tools that a search found come with their input schema. The best are what an agent calls next.
 const WITH_SCHEMA: usize = 3;
-
-/// Characters of a name that is shown.
-const MAX_NAME: usize = 80;
-
-/// Characters of a line that is shown: what something is, not how it is used.
-const MAX_LINE: usize = 200;
 
 /// Characters of an agent's own word that is said back.
 const WORD: usize = 200;
@@ -136,16 +131,17 @@ impl Server {
 }
 
 /// One thing that was found, in few words.
-fn described(found: &Hit, spelling: &Spelling, schemas: &mut usize) -> Map<String, Value> {
+fn described(found: &Found, spelling: &Spelling, schemas: &mut usize) -> Map<String, Value> {
     let mut one = Map::new();
     one.insert("id".to_owned(), json!(found.id));
-    // A publisher's words, in one line each.
-    one.insert("name".to_owned(), json!(clean_line(&found.name, MAX_NAME)));
-    one.insert("line".to_owned(), json!(clean_line(&found.line, MAX_LINE)));
+    one.insert("name".to_owned(), json!(found.name));
+    one.insert("line".to_owned(), json!(found.line));
     if !found.why.is_empty() {
         one.insert("why".to_owned(), json!(found.why.join(", ")));
     }
-    if let Some((name, tool)) = found.tool() {
+    if let Some((entry, position)) = &found.tool {
+        let tool = &entry.capability.manifest.tools[*position];
+        let name = ToolName { capability: entry.capability.name.clone(), tool: tool.name.clone() };
         one.insert("by".to_owned(), json!(if tool.read_only { "call_read_tool" } else { "call_tool" }));
         if let Some(function) = spelling.function(&name) {
             one.insert("in_programs".to_owned(), json!(function));

@@ -1,61 +1,53 @@
-//! `capability:acme/weather`.
+//! Capabilities: what a publisher made, with its tools.
 
-use std::sync::Arc;
+use serde_json::{Map, Value};
 
-use serde_json::{Value, json};
-
-use super::super::index::{Field, Text};
-use super::{Item, Kind, domain, may_anything, may_call, may_use};
+use super::{Field, Text, View, domain_of, has_use, overview};
 use crate::policy::Caller;
-use crate::registry::{Entry, Snapshot, ToolName};
+use crate::registry::{Capability, Entry};
 
-pub(super) struct Capabilities;
+pub(in crate::search) struct Kind;
 
-impl Kind for Capabilities {
-    fn word(&self) -> &'static str {
+impl super::Kind for Kind {
+    fn prefix(&self) -> &'static str {
         "capability"
     }
 
-    fn items(&self, entry: &Entry) -> Vec<Item> {
-        let manifest = &entry.capability.manifest;
-        if entry.capability.name.is_upstream() {
-            return Vec::new();
-        }
-        let text = Text::default()
-            .with(Field::Name, &manifest.slug)
+    fn worth(&self) -> f32 {
+        0.6
+    }
+
+    fn count(&self, capability: &Capability) -> usize {
+        usize::from(!capability.name.is_upstream())
+    }
+
+    fn may(&self, caller: &Caller<'_>, entry: &Entry, _: usize) -> bool {
+        has_use(caller, entry)
+    }
+
+    fn id(&self, capability: &Capability, _: usize) -> String {
+        capability.name.to_string()
+    }
+
+    fn name(&self, capability: &Capability, _: usize) -> String {
+        capability.manifest.title.clone()
+    }
+
+    fn text(&self, capability: &Capability, _: usize) -> Text {
+        let manifest = &capability.manifest;
+        Text::default()
+            .with(Field::Name, &capability.name.slug)
             .with(Field::Title, &manifest.title)
-            .described(&manifest.description)
-            .with(Field::Keyword, &manifest.keywords.join(" "))
-            .with(Field::Domain, domain(entry));
-        let (id, line) = (entry.capability.name.to_string(), manifest.description.clone());
-        vec![Item { id, name: manifest.title.clone(), line, text }]
+            .with_all(Field::Keyword, &manifest.keywords)
+            .with(Field::Description, &manifest.description)
+            .with(Field::Domain, domain_of(capability))
     }
 
-    fn is_for(&self, entry: &Entry, _position: usize, caller: &Caller<'_>) -> bool {
-        may_anything(entry, caller)
+    fn about(&self, _: &View<'_>, entry: &Entry, _: usize) -> String {
+        entry.capability.manifest.description.clone()
     }
 
-    fn describe(&self, _snapshot: &Snapshot, entry: &Arc<Entry>, _position: usize, caller: &Caller<'_>) -> Value {
-        described(entry, caller)
+    fn show(&self, view: &View<'_>, entry: &Entry, _: usize) -> Map<String, Value> {
+        overview(view, entry)
     }
-}
-
-/// A capability with what a caller may use of it.
-pub(super) fn described(entry: &Entry, caller: &Caller<'_>) -> Value {
-    let (name, manifest) = (&entry.capability.name, &entry.capability.manifest);
-    let tools = manifest.tools.iter().enumerate().filter(|(position, _)| may_call(entry, *position, caller));
-    let tools: Vec<Value> = tools
-        .map(|(_, tool)| {
-            let id = ToolName { capability: name.clone(), tool: tool.name.clone() };
-            json!({ "id": format!("tool:{id}"), "line": tool.description })
-        })
-        .collect();
-    let guidance = manifest.prompt.as_ref().filter(|_| may_use(entry, caller));
-    json!({
-        "description": manifest.description,
-        "version": manifest.version.to_string(),
-        "domain": format!("domain:{}", domain(entry)),
-        "guidance": guidance,
-        "tools": tools,
-    })
 }

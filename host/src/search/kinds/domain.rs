@@ -1,57 +1,70 @@
-//! `domain:weather`: the capabilities that say they belong together. Each of them is a text by which it is found.
+//! Domains: capabilities that are about the same. Each capability brings its own, and those of one name are one.
 
-use std::sync::Arc;
+use serde_json::{Map, Value};
 
-use serde_json::{Value, json};
-
-use super::super::index::{Field, Text};
-use super::{Item, Kind, domain, may_anything};
+use super::{Field, Text, View, domain_of, fields, has_use, line};
 use crate::policy::Caller;
-use crate::registry::{Entry, Snapshot};
+use crate::registry::{Capability, Entry};
 
-pub(super) struct Domains;
+pub(in crate::search) struct Kind;
 
-impl Kind for Domains {
-    fn word(&self) -> &'static str {
+impl super::Kind for Kind {
+    fn prefix(&self) -> &'static str {
         "domain"
     }
 
-    fn items(&self, entry: &Entry) -> Vec<Item> {
-        let (name, manifest) = (domain(entry), &entry.capability.manifest);
-        let text = Text::default()
-            .with(Field::Name, name)
-            .with(Field::Title, &manifest.title)
-            .with(Field::Keyword, &manifest.keywords.join(" "));
-        vec![Item { id: name.to_owned(), name: name.to_owned(), line: manifest.title.clone(), text }]
+    fn worth(&self) -> f32 {
+        0.5
     }
 
-    fn is_for(&self, entry: &Entry, _position: usize, caller: &Caller<'_>) -> bool {
-        may_anything(entry, caller)
+    fn count(&self, _: &Capability) -> usize {
+        1
     }
 
-    fn describe(&self, snapshot: &Snapshot, entry: &Arc<Entry>, _position: usize, caller: &Caller<'_>) -> Value {
-        let name = domain(entry);
-        let members =
-            snapshot.entries.values().filter(|other| domain(other) == name && may_anything(other, caller));
-        let members: Vec<Value> = members
-            .map(|member| {
-                let capability = &member.capability;
-                let kind = if capability.name.is_upstream() { "mcp-server" } else { "capability" };
-                let id = if capability.name.is_upstream() {
-                    capability.name.slug.clone()
-                } else {
-                    capability.name.to_string()
-                };
-                json!({
-                    "id": format!("{kind}:{id}"), "name": capability.manifest.title,
-                    "line": capability.manifest.description,
-                })
-            })
-            .collect();
-        json!({ "members": members })
+    fn may(&self, caller: &Caller<'_>, entry: &Entry, _: usize) -> bool {
+        has_use(caller, entry)
     }
 
-    fn share(&self) -> f32 {
-        0.4
+    fn id(&self, capability: &Capability, _: usize) -> String {
+        domain_of(capability).to_owned()
     }
+
+    fn name(&self, capability: &Capability, _: usize) -> String {
+        domain_of(capability).to_owned()
+    }
+
+    fn text(&self, capability: &Capability, _: usize) -> Text {
+        Text::default().with(Field::Name, domain_of(capability))
+    }
+
+    fn about(&self, view: &View<'_>, entry: &Entry, _: usize) -> String {
+        let titles: Vec<&str> =
+            members(view, entry).map(|member| member.capability.manifest.title.as_str()).collect();
+        titles.join("; ")
+    }
+
+    fn show(&self, view: &View<'_>, entry: &Entry, _: usize) -> Map<String, Value> {
+        let capabilities = members(view, entry).map(|member| {
+            let capability = &member.capability;
+            let (kind, id) = match capability.name.is_upstream() {
+                true => ("mcp-server", capability.name.slug.clone()),
+                false => ("capability", capability.name.to_string()),
+            };
+            Value::Object(fields([
+                ("id", format!("{kind}:{id}").into()),
+                ("name", line(&capability.manifest.title).into()),
+                ("line", line(&capability.manifest.description).into()),
+            ]))
+        });
+        fields([("capabilities", capabilities.collect())])
+    }
+}
+
+/// The capabilities of the same domain of which the caller may use something.
+fn members<'a>(view: &'a View<'_>, entry: &'a Entry) -> impl Iterator<Item = &'a Entry> {
+    let domain = domain_of(&entry.capability);
+    let entries = view.snapshot.entries.values().map(|entry| &**entry);
+    entries.filter(move |other| {
+        domain_of(&other.capability) == domain && other.is_ready() && has_use(&view.caller, other)
+    })
 }

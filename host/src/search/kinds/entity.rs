@@ -1,43 +1,56 @@
-//! `entity:acme/notes.notes`: a collection of documents that a capability stores.
+//! Collections of documents that a capability stores. They are worked on by its tools.
 
-use std::sync::Arc;
+use serde_json::{Map, Value};
 
-use serde_json::{Value, json};
-
-use super::super::index::{Field, Text};
-use super::{Item, Kind, domain, may_anything};
+use super::{Field, Text, View, callable, fields, may_use, shared, tool};
 use crate::policy::Caller;
-use crate::registry::{Entry, Snapshot};
+use crate::registry::{Capability, Entry};
 
-pub(super) struct Entities;
+pub(in crate::search) struct Kind;
 
-impl Kind for Entities {
-    fn word(&self) -> &'static str {
+impl super::Kind for Kind {
+    fn prefix(&self) -> &'static str {
         "entity"
     }
 
-    fn items(&self, entry: &Entry) -> Vec<Item> {
+    fn worth(&self) -> f32 {
+        0.5
+    }
+
+    fn count(&self, capability: &Capability) -> usize {
+        capability.manifest.entities.len()
+    }
+
+    fn may(&self, caller: &Caller<'_>, entry: &Entry, _: usize) -> bool {
+        may_use(caller, entry) && callable(caller, entry).next().is_some()
+    }
+
+    fn id(&self, capability: &Capability, at: usize) -> String {
+        format!("{}.{}", capability.name, capability.manifest.entities[at])
+    }
+
+    fn name(&self, capability: &Capability, at: usize) -> String {
+        capability.manifest.entities[at].clone()
+    }
+
+    fn text(&self, capability: &Capability, at: usize) -> Text {
+        let text = Text::default()
+            .with(Field::Name, &capability.manifest.entities[at])
+            .with(Field::Keyword, "entity collection documents");
+        shared(text, capability)
+    }
+
+    fn about(&self, _: &View<'_>, entry: &Entry, at: usize) -> String {
         let manifest = &entry.capability.manifest;
-        let item = |name: &String| {
-            let text = Text::default()
-                .with(Field::Name, name)
-                .with(Field::Keyword, "stored documents data")
-                .with(Field::Domain, &format!("{} {}", domain(entry), manifest.title));
-            let line = format!("Documents that {} stores.", manifest.title);
-            Item { id: format!("{}.{name}", entry.capability.name), name: name.clone(), line, text }
-        };
-        manifest.entities.iter().map(item).collect()
+        format!("documents `{}` that {} stores", manifest.entities[at], manifest.title)
     }
 
-    fn is_for(&self, entry: &Entry, _position: usize, caller: &Caller<'_>) -> bool {
-        may_anything(entry, caller)
-    }
-
-    fn describe(&self, _snapshot: &Snapshot, entry: &Arc<Entry>, _position: usize, _caller: &Caller<'_>) -> Value {
-        json!({ "by": format!("capability:{}", entry.capability.name) })
-    }
-
-    fn share(&self) -> f32 {
-        0.4
+    fn show(&self, view: &View<'_>, entry: &Entry, _: usize) -> Map<String, Value> {
+        let tools =
+            callable(&view.caller, entry).map(|at| format!("tool:{}", tool::name_of(&entry.capability, at)));
+        fields([
+            ("capability", entry.capability.name.to_string().into()),
+            ("tools", tools.map(Value::String).collect()),
+        ])
     }
 }

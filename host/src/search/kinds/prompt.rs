@@ -1,41 +1,65 @@
-//! `prompt:acme/notes.sum_up`.
+//! Prompts: messages that a person picks.
 
-use std::sync::Arc;
+use serde_json::{Map, Value, json};
 
-use serde_json::{Value, json};
-
-use super::super::index::{Field, Text};
-use super::{Item, Kind, domain, may_use};
+use super::{Field, Text, View, description, fields, line, may_use, shared};
+use crate::manifest;
 use crate::policy::Caller;
-use crate::registry::{Entry, Snapshot};
+use crate::registry::{Capability, Entry};
 
-pub(super) struct Prompts;
+pub(in crate::search) struct Kind;
 
-impl Kind for Prompts {
-    fn word(&self) -> &'static str {
+impl super::Kind for Kind {
+    fn prefix(&self) -> &'static str {
         "prompt"
     }
 
-    fn items(&self, entry: &Entry) -> Vec<Item> {
-        let item = |prompt: &crate::manifest::Prompt| {
-            let text = Text::default()
-                .with(Field::Name, &prompt.name)
-                .with(Field::Title, prompt.title.as_deref().unwrap_or_default())
-                .described(&prompt.description)
-                .with(Field::Domain, domain(entry));
-            let name = prompt.title.clone().unwrap_or_else(|| prompt.name.clone());
-            let id = format!("{}.{}", entry.capability.name, prompt.name);
-            Item { id, name, line: prompt.description.clone(), text }
-        };
-        entry.capability.manifest.prompts.iter().map(item).collect()
+    fn worth(&self) -> f32 {
+        0.8
     }
 
-    fn is_for(&self, entry: &Entry, position: usize, caller: &Caller<'_>) -> bool {
-        may_use(entry, caller) && !entry.withdrawn.prompt(&entry.capability.manifest.prompts[position].name)
+    fn count(&self, capability: &Capability) -> usize {
+        capability.manifest.prompts.len()
     }
 
-    fn describe(&self, _snapshot: &Snapshot, entry: &Arc<Entry>, position: usize, _caller: &Caller<'_>) -> Value {
-        let prompt = &entry.capability.manifest.prompts[position];
-        json!({ "description": prompt.description, "arguments": prompt.arguments })
+    fn may(&self, caller: &Caller<'_>, entry: &Entry, at: usize) -> bool {
+        may_use(caller, entry) && !entry.withdrawn.prompt(&prompt(&entry.capability, at).name)
     }
+
+    fn id(&self, capability: &Capability, at: usize) -> String {
+        format!("{}.{}", capability.name, prompt(capability, at).name)
+    }
+
+    fn name(&self, capability: &Capability, at: usize) -> String {
+        let prompt = prompt(capability, at);
+        prompt.title.clone().unwrap_or_else(|| prompt.name.clone())
+    }
+
+    fn text(&self, capability: &Capability, at: usize) -> Text {
+        let prompt = prompt(capability, at);
+        let text = Text::default()
+            .with(Field::Name, &prompt.name)
+            .with(Field::Title, prompt.title.as_deref().unwrap_or_default())
+            .with(Field::Description, &prompt.description)
+            .with_all(Field::Input, prompt.arguments.iter().map(|argument| &argument.name));
+        shared(text, capability)
+    }
+
+    fn about(&self, _: &View<'_>, entry: &Entry, at: usize) -> String {
+        prompt(&entry.capability, at).description.clone()
+    }
+
+    fn show(&self, _: &View<'_>, entry: &Entry, at: usize) -> Map<String, Value> {
+        let prompt = prompt(&entry.capability, at);
+        let arguments = prompt.arguments.iter().map(|argument| {
+            json!({
+                "name": argument.name, "description": line(&argument.description), "required": argument.required,
+            })
+        });
+        fields([("description", description(&prompt.description)), ("arguments", arguments.collect())])
+    }
+}
+
+fn prompt(capability: &Capability, at: usize) -> &manifest::Prompt {
+    &capability.manifest.prompts[at]
 }

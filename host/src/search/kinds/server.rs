@@ -1,43 +1,51 @@
-//! `mcp-server:home`: an upstream MCP server. What it says of itself is a stranger's word.
+//! Upstream MCP servers: capabilities that a person added by their addresses.
 
-use std::sync::Arc;
+use serde_json::{Map, Value};
 
-use serde_json::Value;
-
-use super::super::index::{Field, Text};
-use super::{Item, Kind, capability, may_anything};
+use super::{Field, Text, View, has_use, overview};
 use crate::policy::Caller;
-use crate::registry::{Entry, Snapshot};
+use crate::registry::{Capability, Entry};
 
-pub(super) struct Servers;
+pub(in crate::search) struct Kind;
 
-impl Kind for Servers {
-    fn word(&self) -> &'static str {
+impl super::Kind for Kind {
+    fn prefix(&self) -> &'static str {
         "mcp-server"
     }
 
-    fn items(&self, entry: &Entry) -> Vec<Item> {
-        let manifest = &entry.capability.manifest;
-        if !entry.capability.name.is_upstream() {
-            return Vec::new();
-        }
-        let text = Text::default()
-            .with(Field::Name, &manifest.slug)
+    fn worth(&self) -> f32 {
+        0.6
+    }
+
+    fn count(&self, capability: &Capability) -> usize {
+        usize::from(capability.name.is_upstream())
+    }
+
+    fn may(&self, caller: &Caller<'_>, entry: &Entry, _: usize) -> bool {
+        has_use(caller, entry)
+    }
+
+    fn id(&self, capability: &Capability, _: usize) -> String {
+        capability.name.slug.clone()
+    }
+
+    fn name(&self, capability: &Capability, _: usize) -> String {
+        capability.manifest.title.clone()
+    }
+
+    fn text(&self, capability: &Capability, _: usize) -> Text {
+        let manifest = &capability.manifest;
+        Text::default()
+            .with(Field::Name, &capability.name.slug)
             .with(Field::Title, &manifest.title)
-            .described(&manifest.description);
-        vec![Item {
-            id: manifest.slug.clone(),
-            name: manifest.title.clone(),
-            line: manifest.description.clone(),
-            text,
-        }]
+            .with(Field::Description, &manifest.description)
     }
 
-    fn is_for(&self, entry: &Entry, _position: usize, caller: &Caller<'_>) -> bool {
-        may_anything(entry, caller)
+    fn about(&self, _: &View<'_>, entry: &Entry, _: usize) -> String {
+        entry.capability.manifest.description.clone()
     }
 
-    fn describe(&self, _snapshot: &Snapshot, entry: &Arc<Entry>, _position: usize, caller: &Caller<'_>) -> Value {
-        capability::described(entry, caller)
+    fn show(&self, view: &View<'_>, entry: &Entry, _: usize) -> Map<String, Value> {
+        overview(view, entry)
     }
 }

@@ -10,12 +10,12 @@ use crate::manifest::is_hidden;
 const CUT: &str = "… [cut]";
 
 /// Cleans a text of several lines and cuts it to `limit` characters.
-pub(super) fn clean_text(text: &str, limit: usize) -> String {
+pub(crate) fn clean_text(text: &str, limit: usize) -> String {
     cut(visible(text).trim(), limit)
 }
 
 /// Cleans a text that stands in one line: runs of white space become one space.
-pub(super) fn clean_line(text: &str, limit: usize) -> String {
+pub(crate) fn clean_line(text: &str, limit: usize) -> String {
     let line = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
     cut(&line, limit)
 }

@@ -1,0 +1,132 @@
+//! The fields of what is indexed, and how much a word counts in each.
+
+use super::words::{Stems, is_empty, words, words_of_name};
+
+/// Where a word stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Field {
+    /// The name, in its words.
+    Name,
+    /// The title for people.
+    Title,
+    /// Keywords and tags.
+    Keyword,
+    /// What it does.
+    Description,
+    /// The names of the input's properties.
+    Input,
+    /// The domain of its capability.
+    Domain,
+    /// The title of its capability.
+    Capability,
+}
+
+/// How much a word counts in a field.
+struct Weight {
+    /// Against other fields.
+    times: f32,
+    /// Words that the field usually has. It is a number of this file and not an average over what is installed, so
+    /// that no score tells of what the caller does not see.
+    usual: f32,
+    /// How much a longer field makes its words count less, from 0 to 1.
+    length: f32,
+}
+
+impl Field {
+    /// The word for it in an answer.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Title => "title",
+            Self::Keyword => "keyword",
+            Self::Description => "description",
+            Self::Input => "input",
+            Self::Domain => "domain",
+            Self::Capability => "capability",
+        }
+    }
+
+    fn weight(self) -> Weight {
+        let (times, usual, length) = match self {
+            Self::Name => (3.0, 4.0, 0.7),
+            Self::Title => (3.0, 5.0, 0.7),
+            Self::Keyword => (3.0, 6.0, 0.3),
+            Self::Description => (1.0, 40.0, 0.6),
+            Self::Input => (0.5, 6.0, 0.5),
+            Self::Domain => (1.5, 1.0, 0.3),
+            Self::Capability => (0.7, 3.0, 0.3),
+        };
+        Weight { times, usual, length }
+    }
+
+    fn words(self, text: &str) -> Vec<String> {
+        match self {
+            Self::Name | Self::Input => words_of_name(text).collect(),
+            _ => words(text).collect(),
+        }
+    }
+}
+
+/// What is read of one thing, field by field. A field can have several texts.
+#[derive(Debug, Default)]
+pub(super) struct Text(Vec<(Field, String)>);
+
+/// How much a word counts in one thing.
+pub(super) struct Weighed {
+    pub(super) stem: Box<str>,
+    /// Over all fields together.
+    pub(super) weight: f32,
+    /// Whether it stands in the name or the title: in what the thing is called.
+    pub(super) is_head: bool,
+}
+
+impl Text {
+    /// Adds a text of a field.
+    pub(super) fn with(mut self, field: Field, text: impl Into<String>) -> Self {
+        self.0.push((field, text.into()));
+        self
+    }
+
+    /// Adds texts of a field.
+    pub(super) fn with_all<'a>(self, field: Field, texts: impl IntoIterator<Item = &'a String>) -> Self {
+        texts.into_iter().fold(self, |text, one| text.with(field, one))
+    }
+
+    /// Each stem that stands here, once.
+    pub(super) fn weigh(&self, stems: &mut Stems) -> Vec<Weighed> {
+        let mut weighed: Vec<Weighed> = Vec::new();
+        let mut fields: Vec<Field> = self.0.iter().map(|(field, _)| *field).collect();
+        fields.sort_unstable();
+        fields.dedup();
+        for field in fields {
+            let mut all: Vec<String> = self.texts(field).flat_map(|text| field.words(text)).collect();
+            all.retain(|word| !is_empty(word));
+            let Weight { times, usual, length } = field.weight();
+            #[expect(clippy::cast_precision_loss, reason = "a number of words")]
+            let share = times / (1.0 - length + length * all.len() as f32 / usual);
+            let is_head = matches!(field, Field::Name | Field::Title);
+            weighed.extend(all.iter().map(|word| Weighed { stem: stems.of(word).into(), weight: share, is_head }));
+        }
+        weighed.sort_unstable_by(|left, right| left.stem.cmp(&right.stem));
+        weighed.dedup_by(|next, kept| {
+            let is_same = next.stem == kept.stem;
+            if is_same {
+                kept.weight += next.weight;
+                kept.is_head |= next.is_head;
+            }
+            is_same
+        });
+        weighed
+    }
+
+    /// The first word with one of these stems, as it is written here, and its field.
+    pub(super) fn first(&self, stems: &mut Stems, is_wanted: impl Fn(&str) -> bool) -> Option<(Field, String)> {
+        self.0.iter().find_map(|(field, text)| {
+            field.words(text).into_iter().find(|word| is_wanted(stems.of(word))).map(|word| (*field, word))
+        })
+    }
+
+    fn texts(&self, field: Field) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |(other, _)| *other == field).map(|(_, text)| text.as_str())
+    }
+}
