@@ -61,7 +61,12 @@ impl<'a> About<'a> {
 }
 
 /// The instructions of a surface that shows these in this shape.
-pub(super) fn instructions(surface: &Surface, shape: Shape, shown: &[About<'_>]) -> String {
+pub(super) fn instructions(
+    surface: &Surface,
+    shape: Shape,
+    shown: &[About<'_>],
+    domains: &[(String, String)],
+) -> String {
     let mut text = match (surface.one(), shape) {
         (Some(_), _) => GREETING_OF_ONE,
         (None, Shape::Direct) => GREETING,
@@ -69,22 +74,32 @@ pub(super) fn instructions(surface: &Surface, shape: Shape, shown: &[About<'_>])
     }
     .to_owned();
     let has_guidance = shown.iter().any(|about| about.guidance.is_some());
-    add_titles(&mut text, shown, MAX_INSTRUCTIONS - if has_guidance { GUIDANCE_SHARE } else { 0 });
+    let room = MAX_INSTRUCTIONS - if has_guidance { GUIDANCE_SHARE } else { 0 };
+    let titles = shown.iter().filter(|about| about.has_tools && !about.title.is_empty());
+    match (surface.one(), shape) {
+        (None, Shape::Compact) => add_names(&mut text, "Domains", domains.iter().map(domain), room),
+        _ => add_names(&mut text, "Installed", titles.map(|about| about.title.clone()), room),
+    }
     add_guidance(&mut text, shown);
     text
 }
 
-fn add_titles(text: &mut String, shown: &[About<'_>], limit: usize) {
+/// A domain with what is in it.
+fn domain((name, line): &(String, String)) -> String {
+    let (name, line) = (clean_line(name, MAX_TITLE), clean_line(line, MAX_TITLE));
+    if line.is_empty() { name } else { format!("{name} ({line})") }
+}
+
+fn add_names(text: &mut String, what: &str, names: impl Iterator<Item = String>, limit: usize) {
     const MORE: &str = "; and more";
-    let titles = shown.iter().filter(|about| about.has_tools && !about.title.is_empty());
-    for (at, About { title, .. }) in titles.enumerate() {
-        let separator = if at == 0 { "\n\nInstalled: " } else { "; " };
-        if length(text) + length(separator) + length(title) + length(MORE) > limit {
+    for (at, name) in names.enumerate() {
+        let separator = if at == 0 { format!("\n\n{what}: ") } else { "; ".to_owned() };
+        if length(text) + length(&separator) + length(&name) + length(MORE) > limit {
             text.push_str(MORE);
             return;
         }
-        text.push_str(separator);
-        text.push_str(title);
+        text.push_str(&separator);
+        text.push_str(&name);
     }
 }
 
@@ -151,7 +166,7 @@ mod tests {
     fn said(surface: &Surface, cases: &[Case]) -> String {
         let shown: Vec<About<'_>> =
             cases.iter().map(|Case(name, manifest, has_tools)| About::new(name, manifest, *has_tools)).collect();
-        let text = instructions(surface, Shape::Direct, &shown);
+        let text = instructions(surface, Shape::Direct, &shown, &[]);
         assert!(length(&text) <= MAX_INSTRUCTIONS, "{}", length(&text));
         text
     }
@@ -173,9 +188,10 @@ mod tests {
         let name = "acme/notes".parse().unwrap();
         let manifest = case("acme/notes", "Notes", None, true).1;
         let shown = [About::new(&name, &manifest, true)];
-        let text = instructions(&Surface::Joint, Shape::Compact, &shown);
-        assert_eq!(text, format!("{GREETING_COMPACT}\n\nInstalled: Notes"));
-        let alone = instructions(&Surface::One(name.clone()), Shape::Compact, &shown);
+        let domains = [("notes".to_owned(), "Keeps\nnotes.".to_owned()), ("weather".to_owned(), String::new())];
+        let text = instructions(&Surface::Joint, Shape::Compact, &shown, &domains);
+        assert_eq!(text, format!("{GREETING_COMPACT}\n\nDomains: notes (Keeps notes.); weather"));
+        let alone = instructions(&Surface::One(name.clone()), Shape::Compact, &shown, &domains);
         assert!(alone.starts_with(GREETING_OF_ONE), "one capability has no four tools");
     }
 

@@ -197,7 +197,12 @@ impl Server {
 
     fn instructions(&self, caller: &Identity) -> Result<String, ErrorData> {
         let list = self.list()?;
-        Ok(list.instructions(caller, self.shape(&list, caller)))
+        let shape = self.shape(&list, caller);
+        let domains = match shape {
+            Shape::Compact => self.shared.host.domains(caller).map_err(|error| internal(&error))?,
+            Shape::Direct => Vec::new(),
+        };
+        Ok(list.instructions(caller, shape, &domains))
     }
 
     fn shelf(&self) -> Result<Arc<Shelf>, ErrorData> {

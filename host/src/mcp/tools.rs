@@ -166,7 +166,7 @@ impl ToolList {
     }
 
     /// What an agent is told before its first call: of what it may use.
-    pub(super) fn instructions(&self, identity: &Identity, shape: Shape) -> String {
+    pub(super) fn instructions(&self, identity: &Identity, shape: Shape, domains: &[(String, String)]) -> String {
         let caller = Caller::of(identity, &self.directory);
         let callable = self.tools.iter().filter(|listed| listed.is_for(&caller));
         let callable: BTreeSet<_> = callable.map(|listed| &listed.name.capability).collect();
@@ -176,7 +176,7 @@ impl ToolList {
             let is_heard = has_tools || is_shown(&entry.restrictions) && caller.may_use(&entry.restrictions);
             is_heard.then(|| About::new(name, manifest, has_tools))
         });
-        instructions(&self.surface, shape, &abouts.collect::<Vec<_>>())
+        instructions(&self.surface, shape, &abouts.collect::<Vec<_>>(), domains)
     }
 
     /// Whether every agent would see the same tools.
@@ -364,7 +364,7 @@ pub(super) mod tests {
             let names: Vec<&str> = page.items.iter().map(|tool| tool.name.as_ref()).collect();
             assert_eq!(names, expected, "{identity:?}");
             assert_eq!(page.next, None, "a page does not tell of what is hidden behind it");
-            let instructions = list.instructions(&identity, Shape::Direct);
+            let instructions = list.instructions(&identity, Shape::Direct, &[]);
             assert!(instructions.ends_with(end), "{identity:?}: {instructions}");
         }
         assert!(list.find("open__none").is_some(), "calling it is refused behind the door, with a record");
