@@ -86,7 +86,7 @@ fn question(kind: &str, number: usize) -> String {
     match kind {
         "exact" => format!("{verb} a {one} of the {other}"),
         "beginning" => format!("{verb} {}", &one[..4.min(one.len())]),
-        "mistyped" => format!("{verb}x {}q of {}q", one, other),
+        "mistyped" => format!("{verb}x {one}q of {other}q"),
         _ => (0..20).map(|at| word(number * 31 + at)).collect::<Vec<_>>().join(" "),
     }
 }
