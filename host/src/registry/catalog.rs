@@ -57,10 +57,8 @@ impl Entry {
     #[must_use]
     pub fn is_ready(&self) -> bool {
         let manifest = &self.capability.manifest;
-        matches!(
-            manifest.runtime,
-            Runtime::Component | Runtime::Codemode | Runtime::Builtin | Runtime::Mcp
-        ) && manifest.uses.iter().all(|&namespace| policy::is_granted(namespace, &self.grants))
+        matches!(manifest.runtime, Runtime::Component | Runtime::Codemode | Runtime::Builtin | Runtime::Mcp)
+            && manifest.uses.iter().all(|&namespace| policy::is_granted(namespace, &self.grants))
     }
 }
 
