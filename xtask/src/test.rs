@@ -16,7 +16,9 @@ const PACKAGES: usize = 440;
 /// Runs it all.
 pub(crate) fn run() -> Result<()> {
     shell::run(program("cargo").args(["fmt", "--all", "--check"]))?;
-    shell::run(program("cargo").args(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))?;
+    for apart in ["fuzz/Cargo.toml", "plugins/engines/codemode/Cargo.toml"] {
+        shell::run(program("cargo").args(["fmt", "--manifest-path", apart, "--check"]))?;
+    }
     lock_is_small()?;
     fuzz_lock_is_current()?;
     let lints = ["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"];

@@ -5,14 +5,15 @@
 //! goes the same way again is the engine's promise, and is compared, not believed.
 
 use std::collections::VecDeque;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Instant;
 
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::Semaphore;
 
 use super::names::Named;
 use super::{Names, value};
@@ -84,8 +85,15 @@ pub(crate) struct Calls {
     /// How many run at once.
     turns: Arc<Semaphore>,
     inner: Mutex<Inner>,
-    ended: Mutex<mpsc::UnboundedReceiver<(u32, Result<Reply, Failure>)>>,
-    tell: mpsc::UnboundedSender<(u32, Result<Reply, Failure>)>,
+    /// The calls that have not ended. The program's own thread drives them while it waits: it has nothing else to
+    /// do, and a call costs no turn of another thread.
+    open: Mutex<Vec<Open>>,
+}
+
+/// A call that has not ended.
+struct Open {
+    id: u32,
+    call: Pin<Box<dyn Future<Output = Result<Reply, Failure>> + Send>>,
 }
 
 #[derive(Default)]
@@ -96,7 +104,7 @@ struct Inner {
     past: Past,
     /// What this run does.
     now: Past,
-    /// Ends that were there already when the program was stopped.
+    /// Calls that have not ended.
     running: usize,
     bytes: usize,
     /// What a dry run would have done, and what unconfirmed calls would do.
@@ -114,7 +122,6 @@ pub(super) struct Heard {
 impl Calls {
     /// Of a program that may name what `names` says. From a thread of the I/O runtime.
     pub(crate) fn new(call: Calling, names: Names, past: Past, is_standing: bool) -> Arc<Self> {
-        let (tell, ended) = mpsc::unbounded_channel();
         Arc::new(Self {
             call,
             names,
@@ -122,8 +129,7 @@ impl Calls {
             io: Handle::current(),
             turns: Arc::new(Semaphore::new(AT_ONCE)),
             inner: Mutex::new(Inner { past, ..Inner::default() }),
-            ended: Mutex::new(ended),
-            tell,
+            open: Mutex::default(),
         })
     }
 
@@ -148,7 +154,7 @@ impl Calls {
     }
 
     /// Starts a call, or takes its end from the past.
-    pub(super) fn start(self: &Arc<Self>, path: Vec<String>, input: String) -> Result<u32, Stop> {
+    pub(super) fn start(&self, path: Vec<String>, input: String) -> Result<u32, Stop> {
         let mut inner = self.lock();
         let id = inner.now.entries.len();
         inner.bytes += input.len();
@@ -172,13 +178,20 @@ impl Calls {
         inner.running += 1;
         let Some((record, lease)) = inner.begun.clone() else { return Err(Stop::Cancelled) };
         drop(inner);
-        match found {
-            Ok((tool, arguments)) => self.run(id, Call { tool, arguments, confirmation, record, lease }),
-            // Nobody is asked, so nothing is recorded: it is as if the program had looked for it.
-            Err(error) => {
-                let _ = self.tell.send((id, Err(Failure::unrecorded(error))));
+        let call: Pin<Box<dyn Future<Output = _> + Send>> = match found {
+            Ok((tool, arguments)) => {
+                let call = (self.call)(Call { tool, arguments, confirmation, record, lease });
+                let turns = Arc::clone(&self.turns);
+                Box::pin(async move {
+                    // Never closed: all turns come.
+                    let _turn = turns.acquire().await;
+                    call.await
+                })
             }
-        }
+            // Nobody is asked, so nothing is recorded: it is as if the program had looked for it.
+            Err(error) => Box::pin(std::future::ready(Err(Failure::unrecorded(error)))),
+        };
+        self.open().push(Open { id, call });
         Ok(id)
     }
 
@@ -193,25 +206,6 @@ impl Calls {
             Ok(Value::Object(arguments)) => Ok((tool, arguments)),
             _ => Err(invalid(ErrorKind::InvalidInput, format!("the input of `remit.{shown}` is an object"))),
         }
-    }
-
-    fn run(self: &Arc<Self>, id: u32, call: Call) {
-        let calls = Arc::clone(self);
-        let cancel = call.lease.cancel.clone();
-        self.io.spawn(async move {
-            let called = async {
-                // Never closed: all turns come.
-                let _turn = calls.turns.acquire().await;
-                (calls.call)(call).await
-            };
-            tokio::select! {
-                called = called => {
-                    // Nobody listens to a program that ended.
-                    let _ = calls.tell.send((id, called));
-                }
-                () = cancel.cancelled() => {}
-            }
-        });
     }
 
     /// Waits for the next call that ends; nothing when none is open.
@@ -244,12 +238,26 @@ impl Calls {
 
     fn next(&self) -> Result<(u32, Result<Reply, Failure>), Stop> {
         let lease = self.lock().begun.as_ref().map(|(_, lease)| lease.clone()).ok_or(Stop::Cancelled)?;
-        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open();
+        let ended = poll_fn(|context| {
+            let ended =
+                open.iter_mut().enumerate().find_map(|(at, call)| match call.call.as_mut().poll(context) {
+                    Poll::Ready(called) => Some((at, call.id, called)),
+                    Poll::Pending => None,
+                });
+            match ended {
+                Some((at, id, called)) => {
+                    drop(open.remove(at));
+                    Poll::Ready((id, called))
+                }
+                None => Poll::Pending,
+            }
+        });
         self.io.block_on(async {
             tokio::select! {
                 biased;
                 () = lease.cancel.cancelled() => Err(Stop::Cancelled),
-                ended = ended.recv() => ended.ok_or(Stop::Cancelled),
+                ended = ended => Ok(ended),
                 () = tokio::time::sleep_until(Instant::into(lease.deadline)) => Err(Stop::Time),
             }
         })
@@ -311,6 +319,10 @@ impl Calls {
             }
             waiting.push_back(self.next()?);
         }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Vec<Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -7,9 +7,7 @@ use boa_engine::builtins::promise::ResolvingFunctions;
 use boa_engine::object::builtins::{JsPromise, JsProxyBuilder};
 use boa_engine::object::{FunctionObjectBuilder, JsObject};
 use boa_engine::property::{PropertyDescriptor, PropertyKey};
-use boa_engine::{
-    Context, JsError, JsNativeError, JsResult, JsString, JsValue, NativeFunction, js_string,
-};
+use boa_engine::{Context, JsError, JsNativeError, JsResult, JsString, JsValue, NativeFunction, js_string};
 use boa_gc::{Finalize, GcRefCell, Trace};
 
 use crate::json::Json;

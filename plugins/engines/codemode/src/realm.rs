@@ -3,8 +3,8 @@
 
 use std::rc::Rc;
 
-use boa_engine::context::{Clock, ContextBuilder, HostHooks};
 use boa_engine::context::time::JsInstant;
+use boa_engine::context::{Clock, ContextBuilder, HostHooks};
 use boa_engine::realm::Realm;
 use boa_engine::{Context, JsNativeError, JsResult, JsString, js_string};
 
