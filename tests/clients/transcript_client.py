@@ -71,7 +71,7 @@ async def main(program):
         print(json.dumps({"compact": {"tools": [tool.name for tool in tools], "definitions": SPENT["definitions"]}}))
         for query in ["search issues on GitHub", "shorten a text", "keep a note"]:
             found = await call(client, "search", {"query": query, "limit": 3})
-            best = found["results"][0]
+            best = next(one for one in found["results"] if "in_programs" in one)
             print(json.dumps({"search": query, "best": best["id"], "in_programs": best["in_programs"]}))
         ran = await call(client, "execute", {"program": PROGRAM})
         print(json.dumps({"execute": ran["result"]}))

@@ -185,10 +185,9 @@ fn calls_share_the_time_of_their_program_and_have_places_of_their_own() {
     let home = Home::with_engine("[ceilings]\ntime-ms = 1500\n");
     home.install(built("echo"));
     let begun = std::time::Instant::now();
-    assert_eq!(
-        result(&home.execute("while (true) { await remit.echo.echo({ message: 'm' }) }")),
-        "budget/host-calls"
-    );
+    // Which of them ends it depends on how busy this machine is.
+    let ended = result(&home.execute("while (true) { await remit.echo.echo({ message: 'm' }) }"));
+    assert!(["budget/host-calls", "budget/time"].contains(&ended.as_str()), "{ended}");
     assert!(begun.elapsed() < Duration::from_secs(60));
     let value: Value = home.execute("return null").expect("a result").structured.expect("structured");
     assert_eq!(value["result"], Value::Null);

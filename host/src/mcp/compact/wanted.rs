@@ -143,13 +143,13 @@ mod tests {
 
     use super::*;
 
-    fn object(value: Value) -> JsonObject {
+    fn object(value: &Value) -> JsonObject {
         value.as_object().unwrap().clone()
     }
 
     #[test]
     fn a_search_is_a_query_or_an_entity() {
-        let read = |value| Lookup::read(object(value)).map_err(|error| error.message.into_owned());
+        let read = |value: Value| Lookup::read(object(&value)).map_err(|error| error.message.into_owned());
         assert_eq!(read(json!({})), Ok(Lookup::Query(String::new(), 8)));
         assert_eq!(read(json!({ "query": "rain", "limit": 90 })), Ok(Lookup::Query("rain".to_owned(), 20)));
         assert_eq!(read(json!({ "query": "rain", "limit": 0 })), Ok(Lookup::Query("rain".to_owned(), 1)));
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn what_only_reads_takes_nothing_for_the_host() {
-        let read = |value, meta| Wanted::read(object(value), meta);
+        let read = |value: Value, meta| Wanted::read(object(&value), meta);
         let plain = json!({ "tool": "a/b.c", "input": { "x": 1, "dry_run": true } });
         for meta in [Meta::CallRead, Meta::Call] {
             let wanted = read(plain.clone(), meta).unwrap();
@@ -178,8 +178,8 @@ mod tests {
             );
         }
         for field in [json!({ "dry_run": true }), json!({ "confirmation_token": "t" })] {
-            let mut with = object(plain.clone());
-            with.extend(object(field));
+            let mut with = object(&plain);
+            with.extend(object(&field));
             assert!(Wanted::read(with.clone(), Meta::CallRead).is_err());
             assert_ne!(Wanted::read(with, Meta::Call).unwrap().for_host, ForHost::default());
         }

@@ -10,7 +10,7 @@ use super::super::files::Who;
 use super::super::parent;
 use super::super::questions::Brought;
 use super::super::tools::ToolList;
-use super::tools::{Asked, Ran, complete};
+use super::tools::{Asked, complete};
 use super::{Server, What, internal};
 use crate::call::Program;
 use crate::client::{Client, Confirmation};
@@ -53,10 +53,8 @@ impl Server {
                 let only_reads = meta == Meta::CallRead;
                 let asked = Asked { given: &given, arguments: input, for_host, only_reads };
                 let Some(wire_name) = list.wire_name(&tool) else { return Ok(unknown(&tool)) };
-                match self.run(list, wire_name, who, asked, brought, context).await? {
-                    Ran::Answered(response) => Ok(response),
-                    Ran::Unknown => Ok(unknown(&tool)),
-                }
+                let answered = self.run(list, wire_name, who, asked, brought, context).await?;
+                Ok(answered.unwrap_or_else(|| unknown(&tool)))
             }
             Meta::Execute => self.execute(who, &given, brought, context).await,
         }

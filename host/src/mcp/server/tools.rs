@@ -27,13 +27,6 @@ pub(super) struct Asked<'a> {
     pub(super) only_reads: bool,
 }
 
-/// What became of it.
-pub(super) enum Ran {
-    Answered(CallToolResponse),
-    /// There is no such tool.
-    Unknown,
-}
-
 impl Server {
     pub(super) fn tools_page(
         &self,
@@ -73,13 +66,10 @@ impl Server {
             Err(error) => return Ok(complete(reply::failure(&Failure::unrecorded(error)))),
         };
         let asked = Asked { given: &given, arguments, for_host, only_reads: false };
-        match self.run(&list, &request.name, &who, asked, brought, &context).await? {
-            Ran::Answered(response) => Ok(response),
-            Ran::Unknown => Err(unknown()),
-        }
+        self.run(&list, &request.name, &who, asked, brought, &context).await?.ok_or_else(unknown)
     }
 
-    /// Calls the tool of a wire name.
+    /// Calls the tool of a wire name; nothing if there is none.
     pub(super) async fn run(
         &self,
         list: &ToolList,
@@ -88,9 +78,9 @@ impl Server {
         Asked { given, arguments, for_host, only_reads }: Asked<'_>,
         brought: Brought,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Ran, ErrorData> {
+    ) -> Result<Option<CallToolResponse>, ErrorData> {
         let Some(((tool, entry), wire)) = list.find(wire_name).zip(list.wire(wire_name)) else {
-            return Ok(Ran::Unknown);
+            return Ok(None);
         };
         let Who { caller, conversation, .. } = who;
         let what = What { method: "tools/call", target: &tool.tool, arguments: given };
@@ -118,10 +108,10 @@ impl Server {
         if let Outcome::Failed(failure) = &outcome
             && failure.error.kind == ErrorKind::UnknownTool
         {
-            return Ok(Ran::Unknown);
+            return Ok(None);
         }
         let has_schema = wire.output_schema.is_some();
-        self.answered(outcome, dry_run, has_schema, caller, &self.address(entry)).map(Ran::Answered)
+        self.answered(outcome, dry_run, has_schema, caller, &self.address(entry)).map(Some)
     }
 
     /// How what became of a call looks.
