@@ -14,7 +14,7 @@ import sys
 from mcp import Client, StdioServerParameters
 
 PROGRAM = """
-const found = await remit.github.search_issues({ query: 'repo:octo/hello greeting' });
+const found = await remit.github.search_issues({ query: 'greeting' });
 const texts = await Promise.all(found.issues.map(issue =>
     remit.text.truncate({ text: issue.title, max_characters: 40 })));
 const body = texts.map(each => each.text).join('\\n');
@@ -69,7 +69,7 @@ async def main(program):
         tools = await listed(client)
         SPENT["definitions"] = tokens(shown(tools))
         print(json.dumps({"compact": {"tools": [tool.name for tool in tools], "definitions": SPENT["definitions"]}}))
-        for query in ["search issues on GitHub", "shorten a text", "keep a note"]:
+        for query in ["search issues on GitHub", "shorten a text", "add a note"]:
             found = await call(client, "search", {"query": query, "limit": 3})
             best = next(one for one in found["results"] if "in_programs" in one)
             print(json.dumps({"search": query, "best": best["id"], "in_programs": best["in_programs"]}))
