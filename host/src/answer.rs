@@ -68,6 +68,7 @@ impl Plan {
     pub(crate) fn append(&mut self, other: Self) {
         self.requests.extend(other.requests);
         self.changes.extend(other.changes);
+        self.files.extend(other.files);
         self.loops.extend(other.loops);
         self.listing.extend(other.listing);
     }

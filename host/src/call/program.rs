@@ -136,13 +136,13 @@ impl Host {
     fn calling(&self, program: &Program) -> engines::Calling {
         let Program { caller, dry_run, client, locale, .. } = program;
         let (host, caller, dry_run, locale) = (self.clone(), caller.clone(), *dry_run, locale.clone());
-        let parent = client.parent;
+        let (parent, conversation) = (client.parent, client.conversation.clone());
         Box::new(move |call: Call| {
             let Call { tool, arguments, confirmation, record, lease } = call;
             let request = CallRequest {
                 dry_run,
                 confirmation,
-                client: Client { parent, ..Client::default() },
+                client: Client { parent, conversation: conversation.clone(), ..Client::default() },
                 locale: locale.clone(),
                 within: Some(Within { record, deadline: lease.deadline }),
                 ..CallRequest::new(caller.clone(), tool, arguments)

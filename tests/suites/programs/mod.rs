@@ -2,6 +2,7 @@
 
 mod calls;
 mod confirm;
+mod files;
 mod hostile;
 mod language;
 mod without_code;
