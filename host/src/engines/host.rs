@@ -6,7 +6,7 @@ use wasmtime::{AsContextMut, StoreContextMut};
 use super::{Bindings, granted};
 use crate::audit::Usage;
 use crate::component::BINDINGS;
-use crate::runtime::{State, Stop, bound, charge, charge_many, spend};
+use crate::runtime::{State, Stop, bound, charge, charge_many, link_waiting, spend};
 
 type Context<'a> = StoreContextMut<'a, State>;
 
@@ -17,8 +17,9 @@ const CALL: u64 = 10;
 pub(crate) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     let mut interface = linker.instance(BINDINGS)?;
     interface.func_wrap("list", list)?;
-    interface.func_wrap("start", start)?;
-    interface.func_wrap("wait", wait)
+    // What is started for a capability without code is done at once.
+    link_waiting(&mut interface, "start", start)?;
+    link_waiting(&mut interface, "wait", wait)
 }
 
 fn list(mut store: Context<'_>, (path,): (Vec<String>,)) -> wasmtime::Result<(Vec<bound::Binding>,)> {

@@ -204,7 +204,8 @@ async fn serve_connection<B: Behind>(
     }
     let service = service_fn(move |request: Request<Incoming>| {
         let way = Arc::clone(&way);
-        async move { Ok::<_, Infallible>(way.answer(client, request.map(Body::new)).await) }
+        // Boxed, because the connection moves it about.
+        Box::pin(async move { Ok::<_, Infallible>(way.answer(client, request.map(Body::new)).await) })
     });
     let mut connection = pin!(
         http1::Builder::new()

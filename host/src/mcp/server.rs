@@ -14,7 +14,6 @@ mod tools;
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
@@ -470,14 +469,18 @@ fn internal(error: &Error) -> ErrorData {
 
 /// Answers a request whose handler panics; without this the client would wait for ever. The panic itself is
 /// reported by the panic hook, for the operator only.
-async fn fenced<T>(work: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
-    let mut work = pin!(work);
-    std::future::poll_fn(|context| {
+///
+/// The work is boxed: the library moves a handler's future a dozen times on its way to the scheduler, and a call's is
+/// many kilobytes large.
+fn fenced<'a, T>(
+    work: impl Future<Output = Result<T, ErrorData>> + Send + 'a,
+) -> impl Future<Output = Result<T, ErrorData>> + Send + 'a {
+    let mut work = Box::pin(work);
+    std::future::poll_fn(move |context| {
         // The work is not polled again after a panic, so nothing sees the state that it left.
         std::panic::catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context)))
             .unwrap_or_else(|_| Poll::Ready(Err(internal(&Error::internal("a handler panicked")))))
     })
-    .await
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ wasmtime::component::bindgen!({
     path: "../wit",
     world: "capability-with-documents",
     additional_derives: [PartialEq],
+    exports: { default: async },
 });
 
 /// The contract of an engine.
@@ -15,6 +16,7 @@ mod engine {
         path: "../wit",
         world: "engine",
         additional_derives: [Clone, PartialEq],
+        exports: { default: async },
     });
 }
 

@@ -11,6 +11,9 @@ use crate::error::{Error, Result};
 /// Stack of a guest. Interpreters in the guest need about half of it for deep recursion of their own.
 const WASM_STACK_BYTES: usize = 512 * 1024;
 
+/// Stack of a guest's fiber: the guest's own, the host's calls above it, and room for backtraces.
+const FIBER_STACK_BYTES: usize = 2 * 1024 * 1024;
+
 /// Address space kept for one linear memory, so that compiled code needs no bounds checks.
 const MEMORY_RESERVATION_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
@@ -49,6 +52,7 @@ impl Engine {
         pool.total_component_instances(slots)
             .total_core_instances(slots.saturating_mul(CORE_INSTANCES_PER_CALL))
             .max_core_instances_per_component(CORE_INSTANCES_PER_CALL)
+            .total_stacks(slots)
             .total_memories(slots)
             .max_memories_per_component(MEMORIES_PER_CALL)
             .total_tables(slots.saturating_mul(2))
@@ -102,6 +106,7 @@ fn config() -> Config {
         .consume_fuel(true)
         .epoch_interruption(true)
         .max_wasm_stack(WASM_STACK_BYTES)
+        .async_stack_size(FIBER_STACK_BYTES)
         .memory_reservation(MEMORY_RESERVATION_BYTES)
         .memory_guard_size(MEMORY_GUARD_BYTES)
         .memory_init_cow(true)

@@ -1,6 +1,6 @@
 //! Calling a function with types of its own, in the place of the contract's `tools`.
 //!
-//! The same store, the same budget, the same thread: what differs is how values cross. What they look like in JSON is
+//! The same store, the same budget, the same fiber: what differs is how values cross. What they look like in JSON is
 //! decided in `typed/`.
 
 use serde_json::{Map, Value};
@@ -43,7 +43,7 @@ impl Function {
     }
 
     /// Calls it. An outer error is a guest that was stopped, or a value that has no counterpart.
-    pub(super) fn call(
+    pub(super) async fn call(
         &self,
         store: &mut Store<State>,
         instance: &Instance,
@@ -53,7 +53,7 @@ impl Function {
         let function = instance.get_func(&mut *store, self.index);
         let function = function.ok_or_else(|| Missing(call.export.clone()))?;
         let mut results = vec![Val::Bool(false); usize::from(self.signature.result.is_some())];
-        function.call(store, &arguments, &mut results)?;
+        function.call_async(store, &arguments, &mut results).await?;
         match typed::outcome(&self.signature, results.first())? {
             typed::Said::Answer(answer) => {
                 Ok(Ok(Said::Reply(tools::Reply { structured: Some(answer.to_string()), content: Vec::new() })))

@@ -1,6 +1,5 @@
 //! One guest, from a place to run to what it left behind.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,6 +11,7 @@ use super::loader::{Linked, Loader};
 use super::operation::{Missing, Operation, Outcome};
 use super::threads::{Threads, demote};
 use super::ticker::Ticker;
+use super::turn::{self, Guest, TURN};
 use super::{Admission, Engine, State};
 use crate::clock::monotonic;
 use crate::error::{Error, ErrorKind, Result};
@@ -89,7 +89,7 @@ pub struct Moments {
 }
 
 impl Finished {
-    fn never_ran(error: Error) -> Self {
+    pub(super) fn never_ran(error: Error) -> Self {
         Self { outcome: Err(error), spent: Spent::default(), services: None }
     }
 }
@@ -127,17 +127,31 @@ impl Runtime {
             Err(error) => return Finished::never_ran(error),
         };
         moments.loaded = Some(monotonic());
-        let (send, receive) = oneshot::channel();
-        let engine = self.engine.clone();
-        let ticker = self.ticker.clone();
-        let started = self.threads.run(move || {
+        let is_slow = linked.pace.is_slow();
+        let (engine, ticker) = (self.engine.clone(), self.ticker.clone());
+        let guest: Guest = Box::pin(async move {
             let ticking = ticker.run();
-            let finished = fenced(|| execute(&engine, &ticker, &linked, call));
+            let finished = execute(&engine, &linked, call).await;
             drop(ticking);
             // Before the answer, so that the caller's next call finds the place free.
             drop(permit);
+            finished
+        });
+        if is_slow {
+            return self.elsewhere(guest).await;
+        }
+        match turn::first(guest) {
+            Ok(finished) => finished,
+            Err(guest) => self.elsewhere(guest).await,
+        }
+    }
+
+    /// Goes on with a guest where it holds up nobody. It runs to its end, also when this future is dropped.
+    async fn elsewhere(&self, guest: Guest) -> Finished {
+        let (send, receive) = oneshot::channel();
+        let started = self.threads.run(move || {
             // Nobody listens when the call was dropped meanwhile.
-            let _ = send.send(finished);
+            let _ = send.send(turn::rest(guest));
         });
         if let Err(error) = started {
             let busy = Error::new(ErrorKind::Busy, "the system gives no more threads, try again later");
@@ -158,13 +172,7 @@ impl Runtime {
     }
 }
 
-/// A panic of the host is one failed call, not a dead process.
-fn fenced(run: impl FnOnce() -> Finished) -> Finished {
-    catch_unwind(AssertUnwindSafe(run))
-        .unwrap_or_else(|_panic| Finished::never_ran(Error::internal("the host failed while the guest ran")))
-}
-
-fn execute(engine: &Engine, ticker: &Arc<Ticker>, linked: &Linked, call: GuestCall) -> Finished {
+async fn execute(engine: &Engine, linked: &Arc<Linked>, call: GuestCall) -> Finished {
     let budget = call.granted.budget();
     let state = State {
         limiter: Limiter::new(budget.memory_bytes),
@@ -179,20 +187,30 @@ fn execute(engine: &Engine, ticker: &Arc<Ticker>, linked: &Linked, call: GuestCa
     store.set_hostcall_fuel(LIFT_BYTES);
     store.set_epoch_deadline(1);
     let begun = monotonic();
-    let ticker = ticker.clone();
-    let mut long = None;
+    let of_guest = linked.clone();
     store.epoch_deadline_callback(move |store| {
         store.data().lease.check()?;
-        if long.is_none() && monotonic().duration_since(begun) >= LONG {
-            demote();
-            long = Some(ticker.long());
+        let computed = monotonic().duration_since(begun);
+        if turn::is_shared() {
+            if computed < TURN {
+                return Ok(UpdateDeadline::Continue(1));
+            }
+            of_guest.pace.set_slow(true);
+            return Ok(UpdateDeadline::YieldCustom(1, Box::pin(turn::own_thread())));
         }
-        if long.is_some() {
+        if computed >= LONG {
+            demote();
             std::thread::yield_now();
         }
         Ok(UpdateDeadline::Continue(1))
     });
-    let outcome = store.set_fuel(budget.fuel).and_then(|()| enter(&mut store, linked, &call.operation));
+    let outcome = match store.set_fuel(budget.fuel) {
+        Ok(()) => enter(&mut store, linked, &call.operation).await,
+        Err(error) => Err(error),
+    };
+    if monotonic().duration_since(begun) < TURN {
+        linked.pace.set_slow(false);
+    }
     let fuel = budget.fuel.saturating_sub(store.get_fuel().unwrap_or(0));
     let state = store.into_data();
     let spent = Spent {
@@ -205,10 +223,10 @@ fn execute(engine: &Engine, ticker: &Arc<Ticker>, linked: &Linked, call: GuestCa
     Finished { outcome, spent, services: Some(state.services) }
 }
 
-fn enter(store: &mut Store<State>, linked: &Linked, operation: &Operation) -> wasmtime::Result<Outcome> {
+async fn enter(store: &mut Store<State>, linked: &Linked, operation: &Operation) -> wasmtime::Result<Outcome> {
     // The guest's start function already runs here, under the same budget.
-    let instance = linked.instance.instantiate(&mut *store)?;
-    operation.call(store, linked, &instance)
+    let instance = linked.instance.instantiate_async(&mut *store).await?;
+    operation.call(store, linked, &instance).await
 }
 
 fn stopped(stop: Stop) -> Error {

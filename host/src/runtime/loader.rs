@@ -12,6 +12,7 @@ use wasmtime::component::{Component, InstancePre};
 use super::bindings::{completions, program, prompts, resources, tools};
 use super::cache::Sealed;
 use super::function::Function;
+use super::turn::Pace;
 use super::{CompiledCache, Compiler, Engine, State};
 use crate::clock::monotonic;
 use crate::error::{Error, ErrorKind, Result};
@@ -45,6 +46,7 @@ pub(super) struct Linked {
     pub(super) resources: Option<resources::GuestIndices>,
     pub(super) prompts: Option<prompts::GuestIndices>,
     pub(super) completions: Option<completions::GuestIndices>,
+    pub(super) pace: Pace,
 }
 
 type Key = (Digest, BTreeSet<NamespaceName>);
@@ -117,6 +119,7 @@ impl Loader {
             prompts: prompts::GuestIndices::new(&pre).ok(),
             completions: completions::GuestIndices::new(&pre).ok(),
             instance: pre,
+            pace: Pace::default(),
         };
         Ok(Loaded { linked: Arc::new(linked), bytes })
     }

@@ -1,7 +1,7 @@
 //! How a guest runs, and when it stops.
 //!
 //! One engine for the process; compiled code cached by digest; a fresh store and instance for each call,
-//! on a thread of its own; fuel, memory, time and host calls bounded from the start. What a guest can
+//! on a fiber that moves to a thread of its own; fuel, memory, time and host calls bounded from the start. What a guest can
 //! reach is not decided here: `State` holds what `policy` granted and `namespaces` link it.
 
 mod admission;
@@ -17,6 +17,7 @@ mod operation;
 mod state;
 mod threads;
 mod ticker;
+mod turn;
 
 pub use admission::Admission;
 pub use bindings::{
@@ -32,3 +33,4 @@ pub use instance::{Finished, GuestCall, Moments, Runtime, Spent};
 pub use loader::Loader;
 pub use operation::{Operation, Outcome, Said};
 pub use state::State;
+pub(crate) use turn::link_waiting;

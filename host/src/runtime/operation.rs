@@ -61,7 +61,7 @@ impl Operation {
     }
 
     /// Calls the export. An outer error is a guest that was stopped.
-    pub(super) fn call(
+    pub(super) async fn call(
         &self,
         store: &mut Store<State>,
         linked: &Linked,
@@ -70,31 +70,31 @@ impl Operation {
         match self {
             Self::Tool(call) => {
                 let export = linked.tools.as_ref().ok_or_else(|| Missing("tools".to_owned()))?;
-                let said = export.load(&mut *store, instance)?.call_call(store, call)?;
+                let said = export.load(&mut *store, instance)?.call_call(store, call).await?;
                 Ok(said.map(Said::Reply))
             }
             Self::Function(call) => {
                 let function = linked.functions.get(&call.export).ok_or_else(|| Missing(call.export.clone()))?;
-                function.call(store, instance, call)
+                function.call(store, instance, call).await
             }
             Self::Read(uri, context) => {
                 let export = linked.resources.as_ref().ok_or_else(|| Missing("resources".to_owned()))?;
-                let said = export.load(&mut *store, instance)?.call_read(store, uri, context)?;
+                let said = export.load(&mut *store, instance)?.call_read(store, uri, context).await?;
                 Ok(said.map(Said::Documents))
             }
             Self::Prompt(name, arguments, context) => {
                 let export = linked.prompts.as_ref().ok_or_else(|| Missing("prompts".to_owned()))?;
-                let said = export.load(&mut *store, instance)?.call_get(store, name, arguments, context)?;
+                let said = export.load(&mut *store, instance)?.call_get(store, name, arguments, context).await?;
                 Ok(said.map(Said::Prompt))
             }
             Self::Complete(draft, context) => {
                 let Some(export) = &linked.completions else { return Ok(Ok(Said::Proposals(None))) };
-                let said = export.load(&mut *store, instance)?.call_complete(store, draft, context)?;
+                let said = export.load(&mut *store, instance)?.call_complete(store, draft, context).await?;
                 Ok(said.map(|proposals| Said::Proposals(Some(proposals))))
             }
             Self::Program(source, _) => {
                 let export = linked.program.as_ref().ok_or(Missing("program".to_owned()))?;
-                Ok(Ok(Said::Result(export.load(&mut *store, instance)?.call_run(store, source)?)))
+                Ok(Ok(Said::Result(export.load(&mut *store, instance)?.call_run(store, source).await?)))
             }
         }
     }

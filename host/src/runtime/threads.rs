@@ -17,8 +17,8 @@ use thread_priority::unix::{
 
 use crate::clock::monotonic;
 
-/// Stack of a guest's thread: the guest's own, the host's calls above it, and room for backtraces.
-const STACK_BYTES: usize = 2 * 1024 * 1024;
+/// Stack of a guest's thread. The guest and the host's calls above it have the fiber's.
+const STACK_BYTES: usize = 256 * 1024;
 
 /// An idle thread waits so long for another call.
 const IDLE: Duration = Duration::from_secs(10);

@@ -10,12 +10,10 @@ use std::time::Duration;
 use super::Engine;
 use crate::error::{Error, Result};
 
-/// How exactly a deadline is kept. Each tick costs a running guest about a microsecond.
-pub(super) const TICK: Duration = Duration::from_millis(10);
-
-/// The tick while a long guest runs. Each is a moment at which it gives way, and a kernel that preempts lazily
-/// makes a thread that wakes wait for one.
-const SHORT_TICK: Duration = Duration::from_millis(1);
+/// How exactly a deadline is kept, and a first turn ended. Each tick costs a running guest about a microsecond. For a
+/// long guest each is a moment at which it gives way: a kernel that preempts lazily makes a thread that wakes wait for
+/// one.
+pub(super) const TICK: Duration = Duration::from_millis(1);
 
 /// Ticks without a guest until the thread parks: waking it costs more than a few ticks.
 const LINGER: u32 = 100;
@@ -28,12 +26,8 @@ pub(super) struct Ticker {
 
 struct Shared {
     running: AtomicUsize,
-    long: AtomicUsize,
     parked: AtomicBool,
 }
-
-/// While one exists, the epoch moves faster.
-pub(super) struct Long(Arc<Shared>);
 
 /// While one exists, the epoch moves.
 pub(super) struct Ticking<'a>(&'a Shared);
@@ -42,7 +36,6 @@ impl Ticker {
     pub(super) fn start(engine: &Engine) -> Result<Self> {
         let shared = Arc::new(Shared {
             running: AtomicUsize::new(0),
-            long: AtomicUsize::new(0),
             parked: AtomicBool::new(false),
         });
         let of_thread = shared.clone();
@@ -64,20 +57,6 @@ impl Ticker {
     }
 }
 
-impl Ticker {
-    /// A guest turned out to be a long one.
-    pub(super) fn long(&self) -> Long {
-        self.shared.long.fetch_add(1, SeqCst);
-        Long(self.shared.clone())
-    }
-}
-
-impl Drop for Long {
-    fn drop(&mut self) {
-        self.0.long.fetch_sub(1, SeqCst);
-    }
-}
-
 impl Drop for Ticking<'_> {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, SeqCst);
@@ -87,8 +66,7 @@ impl Drop for Ticking<'_> {
 fn tick(shared: &Shared, engine: &wasmtime::EngineWeak) {
     let mut unused = 0;
     loop {
-        let is_long = shared.long.load(SeqCst) > 0;
-        std::thread::park_timeout(if is_long { SHORT_TICK } else { TICK });
+        std::thread::park_timeout(TICK);
         let Some(engine) = engine.upgrade() else { return };
         engine.increment_epoch();
         drop(engine);

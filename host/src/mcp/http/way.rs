@@ -67,14 +67,14 @@ impl<B: Behind> Way<B> {
     async fn pass(&self, client: IpAddr, mut request: Request) -> Result<Response, Response> {
         self.rate.admit(client)?;
         let Some(surface) = Surface::of_path(request.uri().path()) else {
-            return Ok(self.elsewhere.clone().oneshot(request).await.into_response());
+            return Ok(Box::pin(self.elsewhere.clone().oneshot(request)).await.into_response());
         };
         let admitted = self.known.admit(&mut request).await?;
         if !self.behind.is_there(&surface) {
             return Err((StatusCode::NOT_FOUND, "there is no such capability").into_response());
         }
         let request = body::whole(request, self.body_bytes).await?;
-        let handled = async { self.library.handle(request).await.map(Body::new) };
+        let handled = Box::pin(async { self.library.handle(request).await.map(Body::new) });
         let response = sessions::on_behalf(admitted.identity.principal.clone(), surface, handled).await;
         let known = Arc::clone(&self.known);
         Ok(until_unknown(response, move || known.still_knows(&admitted)))

@@ -6,7 +6,7 @@ use wasmtime::component::Linker;
 use super::document::{Action, Change, Document, Made, Refusal};
 use super::wire;
 use crate::namespaces::Services;
-use crate::runtime::{State, charge, charge_many, entities};
+use crate::runtime::{State, charge, charge_many, entities, link_waiting};
 
 /// The interface of the contract.
 pub(in crate::namespaces) const INTERFACE: &str = "remit:capability/entities@0.1.0";
@@ -18,10 +18,10 @@ type Answer<T> = wasmtime::Result<(Result<T, entities::Error>,)>;
 pub(in crate::namespaces) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     let mut interface = linker.instance(INTERFACE)?;
     interface.func_wrap("get", get)?;
-    interface.func_wrap("put", put)?;
-    interface.func_wrap("delete", delete)?;
     interface.func_wrap("list", list)?;
-    interface.func_wrap("transact", transact)
+    link_waiting(&mut interface, "put", put)?;
+    link_waiting(&mut interface, "delete", delete)?;
+    link_waiting(&mut interface, "transact", transact)
 }
 
 pub(crate) fn get(mut store: Context<'_>, (entity, key): (String, String)) -> Answer<Option<entities::Document>> {

@@ -6,7 +6,7 @@ use wasmtime::component::Linker;
 use super::{Running, saving, wire};
 use crate::egress::{Answer, Refusal, Sender};
 use crate::namespaces::Services;
-use crate::runtime::{State, Stop, charge, http};
+use crate::runtime::{State, Stop, charge, http, link_waiting};
 use crate::secrets::Redacted;
 
 /// The interface of the contract.
@@ -15,15 +15,12 @@ pub(in crate::namespaces) const INTERFACE: &str = "remit:capability/http@0.1.0";
 /// Puts the namespace's functions into a linker.
 pub(in crate::namespaces) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     let mut interface = linker.instance(INTERFACE)?;
-    interface.func_wrap("send", |store: StoreContextMut<'_, State>, (request,): (http::Request,)| {
+    link_waiting(&mut interface, "send", |store, (request,): (http::Request,)| {
         send(store, request).map(|answer| (answer,))
     })?;
-    interface.func_wrap(
-        "save",
-        |store: StoreContextMut<'_, State>, (request, saving): (http::Request, http::Saving)| {
-            saving::save(store, request, &saving).map(|answer| (answer,))
-        },
-    )
+    link_waiting(&mut interface, "save", |store, (request, saving): (http::Request, http::Saving)| {
+        saving::save(store, request, &saving).map(|answer| (answer,))
+    })
 }
 
 fn send(

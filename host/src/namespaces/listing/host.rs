@@ -4,7 +4,7 @@ use wasmtime::StoreContextMut;
 use wasmtime::component::Linker;
 
 use crate::registry::Item;
-use crate::runtime::{State, charge, charge_many, listing};
+use crate::runtime::{State, charge, charge_many, link_waiting, listing};
 
 /// The interface of the contract.
 pub(in crate::namespaces) const INTERFACE: &str = "remit:capability/listing@0.1.0";
@@ -18,8 +18,8 @@ type Answer = wasmtime::Result<(Result<(), listing::Error>,)>;
 /// Puts the namespace's functions into a linker.
 pub(in crate::namespaces) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     let mut interface = linker.instance(INTERFACE)?;
-    interface.func_wrap("offer", offer)?;
-    interface.func_wrap("updated", updated)
+    interface.func_wrap("updated", updated)?;
+    link_waiting(&mut interface, "offer", offer)
 }
 
 fn offer(mut store: Context<'_>, (item, offered): (listing::Item, bool)) -> Answer {

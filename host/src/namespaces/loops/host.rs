@@ -6,7 +6,7 @@ use wasmtime::component::Linker;
 use super::{Refusal, wire};
 use crate::error::Error;
 use crate::namespaces::Services;
-use crate::runtime::{State, charge, charge_many, loops};
+use crate::runtime::{State, charge, charge_many, link_waiting, loops};
 
 /// The interface of the contract.
 pub(in crate::namespaces) const INTERFACE: &str = "remit:capability/loops@0.1.0";
@@ -20,13 +20,13 @@ type Answer<T> = wasmtime::Result<(Result<T, loops::Error>,)>;
 /// Puts the namespace's functions into a linker.
 pub(in crate::namespaces) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     let mut interface = linker.instance(INTERFACE)?;
-    interface.func_wrap("create", create)?;
+    link_waiting(&mut interface, "create", create)?;
     interface.func_wrap("list", list)?;
-    interface.func_wrap("update", update)?;
-    interface.func_wrap("pause", pause)?;
-    interface.func_wrap("delete", delete)?;
-    interface.func_wrap("run", run)?;
-    interface.func_wrap("diff-since-last-run", diff_since_last_run)
+    link_waiting(&mut interface, "update", update)?;
+    link_waiting(&mut interface, "pause", pause)?;
+    link_waiting(&mut interface, "delete", delete)?;
+    link_waiting(&mut interface, "run", run)?;
+    link_waiting(&mut interface, "diff-since-last-run", diff_since_last_run)
 }
 
 pub(crate) fn create(mut store: Context<'_>, (definition,): (loops::Definition,)) -> Answer<loops::LoopInfo> {

@@ -6,7 +6,7 @@ use wasmtime::component::Linker;
 use super::wire;
 use super::{Refusal, rules};
 use crate::namespaces::Services;
-use crate::runtime::{State, charge, charge_many, sandbox};
+use crate::runtime::{State, charge, charge_many, link_waiting, sandbox};
 
 /// The interface of the contract.
 pub(in crate::namespaces) const INTERFACE: &str = "remit:capability/sandbox@0.1.0";
@@ -17,11 +17,12 @@ type Answer<T> = wasmtime::Result<(Result<T, sandbox::Error>,)>;
 /// Puts the namespace's functions into a linker.
 pub(in crate::namespaces) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     let mut interface = linker.instance(INTERFACE)?;
-    interface.func_wrap("write", write)?;
-    interface.func_wrap("read", read)?;
     interface.func_wrap("find", find)?;
     interface.func_wrap("list", list)?;
-    interface.func_wrap("delete", delete)
+    // A file is megabytes, perhaps.
+    link_waiting(&mut interface, "read", read)?;
+    link_waiting(&mut interface, "write", write)?;
+    link_waiting(&mut interface, "delete", delete)
 }
 
 pub(crate) fn write(mut store: Context<'_>, (name, bytes): (String, Vec<u8>)) -> Answer<sandbox::File> {
