@@ -134,6 +134,23 @@ fn others_go_on_while_guests_loop() {
 }
 
 #[test]
+fn a_guest_that_loops_leaves_the_thread_of_its_call() {
+    let home = Home::new();
+    let long = json!({ "fuel": 10_000_000_000_u64, "timeMs": 20_000 });
+    home.install(limited(&Guest::loops(), "loops", long));
+    let host = home.host();
+    // Everything else has this one thread. Whoever cancels needs it while the guest runs.
+    let alone = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    // The first time nothing is known of the guest; the second time it is known to be slow.
+    for round in ["first", "second"] {
+        let cancel = CancellationToken::new();
+        let call = host.call(request("test/loops.run", &json!({})), cancel.clone());
+        let (result, ()) = alone.block_on(async { tokio::join!(call, async { cancel.cancel() }) });
+        assert_eq!(outcome(&result), "call/cancelled", "{round}");
+    }
+}
+
+#[test]
 fn one_capability_cannot_take_every_place() {
     let home = Home::with_settings("[runtime]\ncalls = 4\ncalls-per-capability = 2\nqueue = 4\n");
     let long = json!({ "fuel": 10_000_000_000_u64, "timeMs": 60_000 });

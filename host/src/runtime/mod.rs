@@ -1,8 +1,8 @@
 //! How a guest runs, and when it stops.
 //!
-//! One engine for the process; compiled code cached by digest; a fresh store and instance for each call,
-//! on a fiber that moves to a thread of its own; fuel, memory, time and host calls bounded from the start. What a guest can
-//! reach is not decided here: `State` holds what `policy` granted and `namespaces` link it.
+//! One engine for the process; compiled code cached by digest; a fresh store and instance for each call, on a fiber
+//! that moves to a thread of its own when it takes long; fuel, memory, time and host calls bounded from the start.
+//! What a guest can reach is not decided here: `State` holds what `policy` granted and `namespaces` link it.
 
 mod admission;
 mod bindings;

@@ -34,10 +34,7 @@ pub(super) struct Ticking<'a>(&'a Shared);
 
 impl Ticker {
     pub(super) fn start(engine: &Engine) -> Result<Self> {
-        let shared = Arc::new(Shared {
-            running: AtomicUsize::new(0),
-            parked: AtomicBool::new(false),
-        });
+        let shared = Arc::new(Shared { running: AtomicUsize::new(0), parked: AtomicBool::new(false) });
         let of_thread = shared.clone();
         let engine = engine.raw().weak();
         let handle = std::thread::Builder::new()

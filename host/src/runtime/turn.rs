@@ -103,3 +103,82 @@ impl Pace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn over() -> Finished {
+        Finished::never_ran(Error::new(ErrorKind::Usage, "over"))
+    }
+
+    fn outcome(finished: Finished) -> String {
+        finished.outcome.map_or_else(|error| error.message, |_| "an answer".to_owned())
+    }
+
+    #[test]
+    fn a_guest_that_never_waits_is_done_where_it_began() {
+        let here = std::thread::current().id();
+        let finished = first(Box::pin(async move {
+            assert!(is_shared());
+            assert_eq!(std::thread::current().id(), here);
+            over()
+        }));
+        assert_eq!(finished.map(outcome).ok().as_deref(), Some("over"));
+        assert!(!is_shared(), "the thread is given back as it was");
+    }
+
+    #[test]
+    fn a_guest_that_waits_moves_once_and_runs_nothing_twice() {
+        let steps = Arc::new(Mutex::new(Vec::new()));
+        let of_guest = steps.clone();
+        let guest = first(Box::pin(async move {
+            let step = |name| of_guest.lock().expect("no panic").push((name, std::thread::current().id()));
+            step("computes");
+            own_thread().await;
+            step("waits");
+            own_thread().await;
+            step("waits again");
+            over()
+        }));
+        let Err(guest) = guest else { panic!("it waited on a thread that others need") };
+        assert!(!is_shared());
+        let (own, said) =
+            std::thread::spawn(|| (std::thread::current().id(), outcome(rest(guest)))).join().expect("no panic");
+        assert_eq!(said, "over");
+        let here = std::thread::current().id();
+        assert_eq!(*steps.lock().expect("no panic"), [("computes", here), ("waits", own), ("waits again", own)]);
+    }
+
+    #[test]
+    fn what_a_guest_asks_of_others_on_its_own_thread_begins_there_too() {
+        // A program waits on its thread for a tool, whose guest is in its first turn there.
+        let finished = rest(Box::pin(async {
+            own_thread().await;
+            let inner = first(Box::pin(async {
+                own_thread().await;
+                over()
+            }));
+            assert!(inner.is_err(), "the inner one moves to a thread of its own");
+            assert!(!is_shared(), "the outer one has its thread again");
+            own_thread().await;
+            over()
+        }));
+        assert_eq!(outcome(finished), "over");
+    }
+
+    #[test]
+    fn a_panic_of_the_host_is_one_failed_call_in_either_part() {
+        let early = first(Box::pin(async { panic!("early") }));
+        assert!(early.is_ok_and(|finished| outcome(finished).contains("the host failed")));
+        assert!(!is_shared());
+        let late = first(Box::pin(async {
+            own_thread().await;
+            panic!("late")
+        }));
+        assert!(late.is_err_and(|guest| outcome(rest(guest)).contains("the host failed")));
+    }
+}
