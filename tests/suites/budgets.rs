@@ -137,16 +137,21 @@ fn others_go_on_while_guests_loop() {
 fn a_guest_that_loops_leaves_the_thread_of_its_call() {
     let home = Home::new();
     let long = json!({ "fuel": 10_000_000_000_u64, "timeMs": 20_000 });
-    home.install(limited(&Guest::loops(), "loops", long));
+    let loops_when_told = Guest::calling(
+        "(if (i32.gt_u (local.get $input_len) (i32.const 16)) (then (loop $again (br $again))))
+         (call $text (i32.const 1024) (i32.const 4))",
+    );
+    home.install(limited(&loops_when_told, "loops", long));
+    // So that the code is loaded, and known as quick.
+    assert_eq!(outcome(&home.call("test/loops.run", &json!({}))), "done");
     let host = home.host();
-    // Everything else has this one thread. Whoever cancels needs it while the guest runs.
+    // From here all have one thread, and whoever cancels needs it while the guest runs.
     let alone = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    // The first time nothing is known of the guest; the second time it is known to be slow.
-    for round in ["first", "second"] {
+    for known_as in ["quick", "slow"] {
         let cancel = CancellationToken::new();
-        let call = host.call(request("test/loops.run", &json!({})), cancel.clone());
+        let call = host.call(request("test/loops.run", &json!({ "input": "for a long time" })), cancel.clone());
         let (result, ()) = alone.block_on(async { tokio::join!(call, async { cancel.cancel() }) });
-        assert_eq!(outcome(&result), "call/cancelled", "{round}");
+        assert_eq!(outcome(&result), "call/cancelled", "{known_as}");
     }
 }
 
