@@ -7,6 +7,7 @@
 mod auth;
 mod behind;
 mod body;
+mod lanes;
 mod names;
 mod oauth;
 mod rate;
@@ -34,6 +35,7 @@ use tokio_util::task::TaskTracker;
 use self::auth::Known;
 pub use self::auth::{Auth, Token};
 use self::behind::Behind;
+use self::lanes::Lanes;
 pub use self::oauth::{Issuers, Refusal, Verified};
 use self::way::Way;
 use super::compact::Exposure;
@@ -100,8 +102,8 @@ pub async fn serve_http(host: Host, options: HttpOptions) -> Result<()> {
     // Whoever waited for the address may have gone; the door is open all the same.
     let _ = ready.send(bound);
 
-    let connections = TaskTracker::new();
-    accept(listener, way, &connections, &shutdown).await;
+    let (lanes, connections) = (Lanes::start()?, TaskTracker::new());
+    accept(listener, way, &lanes, &connections, &shutdown).await;
     subscriptions.cancel();
     calls.close();
     connections.close();
@@ -163,6 +165,7 @@ fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Error {
 async fn accept<B: Behind>(
     listener: TcpListener,
     way: Arc<Way<B>>,
+    lanes: &Lanes,
     connections: &TaskTracker,
     shutdown: &CancellationToken,
 ) {
@@ -170,7 +173,8 @@ async fn accept<B: Behind>(
     loop {
         let next = async {
             let place = Arc::clone(&places).acquire_owned().await;
-            (place, listener.accept().await)
+            let accepted = listener.accept().await;
+            (place, accepted.and_then(|(stream, peer)| Ok((stream.into_std()?, peer))))
         };
         let (place, accepted) = tokio::select! {
             () = shutdown.cancelled() => return,
@@ -178,11 +182,15 @@ async fn accept<B: Behind>(
         };
         match accepted {
             Ok((stream, peer)) => {
-                let connection = serve_connection(stream, peer.ip(), Arc::clone(&way), shutdown.clone());
-                connections.spawn(async move {
-                    connection.await;
-                    drop(place);
-                });
+                // There is one for each core.
+                let Some(lane) = lanes.place() else { return };
+                let (way, shutdown) = (Arc::clone(&way), shutdown.clone());
+                let handle = lane.handle.clone();
+                let connection = async move {
+                    serve_connection(stream, peer.ip(), way, shutdown).await;
+                    drop((place, lane));
+                };
+                connections.spawn_on(connection, &handle);
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -193,11 +201,16 @@ async fn accept<B: Behind>(
 }
 
 async fn serve_connection<B: Behind>(
-    stream: TcpStream,
+    stream: std::net::TcpStream,
     client: IpAddr,
     way: Arc<Way<B>>,
     shutdown: CancellationToken,
 ) {
+    // From here its lane looks after it.
+    let stream = match TcpStream::from_std(stream) {
+        Ok(stream) => stream,
+        Err(error) => return tracing::warn!(%error, "cannot take a connection"),
+    };
     // Answers are small and written in several parts; without this each waits 40 ms for an acknowledgement.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot switch off the delay of small packets");

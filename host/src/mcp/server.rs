@@ -432,7 +432,7 @@ impl ServerHandler for Server {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let who = self.who(context.request_context())?;
-        self.view.changes.serve(&context, self.inbox(), &who).await;
+        Box::pin(self.view.changes.serve(&context, self.inbox(), &who)).await;
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::OnceCell;
-use tokio::task::block_in_place;
+use tokio::task::spawn_blocking;
 use wasmtime::component::{Component, InstancePre};
 
 use super::bindings::{completions, program, prompts, resources, tools};
@@ -30,7 +30,7 @@ const READY_BYTES: usize = 512 * 1024 * 1024;
 pub struct Loader {
     engine: Engine,
     artifacts: Artifacts,
-    cache: CompiledCache,
+    cache: Arc<CompiledCache>,
     compiler: Compiler,
     ready: Mutex<Ready>,
     telemetry: Telemetry,
@@ -72,7 +72,8 @@ impl Loader {
     /// A loader over one home's files.
     #[must_use]
     pub fn new(engine: Engine, artifacts: Artifacts, cache: CompiledCache, compiler: Compiler) -> Self {
-        Self { engine, artifacts, cache, compiler, ready: Mutex::default(), telemetry: Telemetry::default() }
+        let (cache, ready) = (Arc::new(cache), Mutex::default());
+        Self { engine, artifacts, cache, compiler, ready, telemetry: Telemetry::default() }
     }
 
     /// Tells how long compiling takes.
@@ -98,7 +99,7 @@ impl Loader {
     /// cannot be compiled, or has no place here, is not installed.
     pub async fn prepare(&self, bytes: &[u8]) -> Result<()> {
         let sealed = self.code(&Digest::of(bytes), bytes).await?;
-        self.unsealed(&sealed).map(drop)
+        self.unsealed(sealed).await.map(drop)
     }
 
     async fn link(&self, digest: &Digest, granted: &Granted) -> Result<Loaded> {
@@ -149,29 +150,32 @@ impl Loader {
 
     async fn component(&self, digest: &Digest) -> Result<Component> {
         // The bytes are hashed on every load, also when compiled code is at hand: the pin is the component.
-        // Reading, hashing and mapping megabytes is no work for a thread that does I/O.
-        let bytes = block_in_place(|| self.artifacts.read(digest))?;
-        let sealed = self.code(digest, &bytes).await?;
-        self.unsealed(&sealed)
+        let (artifacts, digest) = (self.artifacts.clone(), *digest);
+        let bytes = aside(move || artifacts.read(&digest)).await??;
+        let sealed = self.code(&digest, &bytes).await?;
+        self.unsealed(sealed).await
     }
 
-    fn unsealed(&self, sealed: &Sealed) -> Result<Component> {
+    async fn unsealed(&self, sealed: Sealed) -> Result<Component> {
+        let engine = self.engine.clone();
         // SAFETY: `Sealed` is code that this home's own compiler made, under a key that only it has.
         #[expect(unsafe_code, reason = "loading compiled code; the seal is checked by its type")]
-        let component = block_in_place(|| unsafe { Component::deserialize(self.engine.raw(), sealed.code()) });
+        let component = aside(move || unsafe { Component::deserialize(engine.raw(), sealed.code()) }).await?;
         component.map_err(|error| does_not_fit(&error))
     }
 
     async fn code(&self, digest: &Digest, bytes: &[u8]) -> Result<Sealed> {
-        let compatibility = self.engine.compatibility();
-        match block_in_place(|| self.cache.get(digest, &compatibility)) {
+        let (cache, digest, compatibility) = (self.cache.clone(), *digest, self.engine.compatibility());
+        let of_home = compatibility.clone();
+        let (cached, cache) = aside(move || (cache.get(&digest, &of_home), cache)).await?;
+        match cached {
             Some(sealed) => Ok(sealed),
             None => {
                 let begun = monotonic();
                 let code = self.compiler.compile(bytes).await;
                 self.telemetry.compiled(monotonic().duration_since(begun), code.is_ok());
                 let code = code?;
-                Ok(block_in_place(|| self.cache.put(digest, &compatibility, code)))
+                aside(move || cache.put(&digest, &compatibility, code)).await
             }
         }
     }
@@ -207,4 +211,10 @@ impl Loader {
 fn does_not_fit(error: &wasmtime::Error) -> Error {
     let message = "the component needs more memory, tables or instances from its start than this host gives";
     Error::new(ErrorKind::Memory, message).detail(format!("{error:#}"))
+}
+
+/// Reading, hashing and mapping megabytes is no work for a thread that does I/O.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    let done = spawn_blocking(work).await;
+    done.map_err(|error| Error::internal("the host failed while it loaded a component").detail(error))
 }

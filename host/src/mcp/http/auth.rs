@@ -110,7 +110,8 @@ impl Known {
         let Some(issuers) = &self.issuers else { return Err(unauthorized(headers)) };
         let Shown::Token(token) = shown(headers) else { return Err(issuers.resource().no_token(path)) };
         let verified = match std::str::from_utf8(token) {
-            Ok(token) => issuers.verify(token, path).await,
+            // Boxed: it may fetch keys, and is large where hardly any request comes by.
+            Ok(token) => Box::pin(issuers.verify(token, path)).await,
             Err(_) => Err(Refusal::Invalid("it is no text")),
         };
         match verified {

@@ -97,7 +97,8 @@ async fn open_for(auth: Auth, config: ServeConfig, stored: &Arc<Mutex<Vec<&'stat
     let door = Door::check(address, known(auth, stored), &config, 100).unwrap();
     let way = Arc::new(Way::new(door, handler.clone(), shutdown.clone()));
     let until = shutdown.clone();
-    tokio::spawn(async move { accept(listener, way, &TaskTracker::new(), &until).await });
+    let lanes = Lanes::here();
+    tokio::spawn(async move { accept(listener, way, &lanes, &TaskTracker::new(), &until).await });
     Running { address, handler, shutdown }
 }
 
