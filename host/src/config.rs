@@ -276,7 +276,8 @@ pub struct EmbeddingsConfig {
     pub batch: usize,
     /// Time for one request to `endpoint`, in milliseconds.
     pub request_ms: u64,
-    /// Time that a search waits for what its question means, in milliseconds; then words alone count.
+    /// Time that a search waits for what its question means, in milliseconds; then words alone count. With 0 only a
+    /// question that was asked before has a meaning.
     pub wait_ms: u64,
     /// Exceptions for requests to `endpoint` on another machine.
     pub http: HttpExceptions,
@@ -290,7 +291,7 @@ impl Default for EmbeddingsConfig {
             dimensions: None,
             secret: None,
             folder: None,
-            batch: 64,
+            batch: 32,
             request_ms: 30_000,
             wait_ms: 300,
             http: HttpExceptions::default(),

@@ -384,7 +384,7 @@ fn a_wrong_answer_counts_for_nothing() {
         ),
         (Box::new(|_, _| Reply::Raw(401, "", format!("{KEY} <script>"))), "it answers with status 401"),
         (Box::new(move |_, _| Reply::Raw(307, elsewhere, String::new())), "it answers with status 307"),
-        (Box::new(|_, _| Reply::Endless), "its answer broke off, or is too large"),
+        (Box::new(|_, _| Reply::Endless), "its answer is larger than `http.response-bytes`"),
     ];
     for (behaviour, expected) in cases {
         let endpoint = Endpoint::start(behaviour);

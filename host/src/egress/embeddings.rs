@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT};
 use http::{HeaderValue, Request};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::time::timeout;
@@ -41,6 +41,9 @@ pub enum Unembedded {
     /// Nobody answered, or not so that it could be read.
     #[error("no answer: {0}")]
     Unreached(String),
+    /// The answer is larger than what is read of one.
+    #[error("its answer is larger than `http.response-bytes`")]
+    TooLarge,
     /// The answer was no.
     #[error("it answers with status {0}")]
     Refused(u16),
@@ -94,6 +97,7 @@ impl Embedder {
                     request(&self.url).body(message).map_err(|_| unreached("its URL cannot be asked"))?;
                 let answer = own.embed(&self.url, request, self.limit).await;
                 let answer = answer.map_err(|why| match &why.hint {
+                    _ if why.kind == ErrorKind::HttpResponseTooLarge => Unembedded::TooLarge,
                     Some(hint) => Unembedded::Unreached(format!("{why}; {hint}")),
                     None => Unembedded::Unreached(why.to_string()),
                 })?;
@@ -114,7 +118,10 @@ impl Embedder {
                     let answer = sender.send_request(request).await.map_err(|_| no_http())?;
                     let status = answer.status().as_u16();
                     let body = Limited::new(answer.into_body(), self.response_bytes).collect().await;
-                    let body = body.map_err(|_| unreached("its answer broke off, or is too large"))?;
+                    let body = body.map_err(|why| match why.is::<LengthLimitError>() {
+                        true => Unembedded::TooLarge,
+                        false => unreached("its answer broke off"),
+                    })?;
                     Ok((status, body.to_bytes().into()))
                 };
                 beside(connection, answer).await

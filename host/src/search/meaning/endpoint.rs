@@ -74,6 +74,7 @@ impl Endpoint {
         };
         let body =
             self.way.ask(key.as_ref().map(|key| key.as_slice()), message).await.map_err(|why| match &why {
+                Unembedded::TooLarge => Unmeant::Never(why.to_string()),
                 Unembedded::Refused(status) if NEVER.contains(status) => Unmeant::Never(why.to_string()),
                 _ => Unmeant::Later(why.to_string()),
             })?;

@@ -146,11 +146,12 @@ fn median_length(words: &WordPiece) -> usize {
 fn read(folder: &Path, name: &str, most: u64) -> Result<Vec<u8>> {
     let path = folder.join(name);
     let unreadable = |why: std::io::Error| Error { kind: ErrorKind::Config, ..Error::file(&path, &why) };
-    let file = std::fs::File::open(&path).map_err(unreadable)?;
-    if !file.metadata().map_err(unreadable)?.is_file() {
+    // Before it is opened: whoever opens a pipe waits for its other end.
+    if !path.metadata().map_err(unreadable)?.is_file() {
         return Err(Error::new(ErrorKind::Config, format!("`{}` is not a regular file", path.display())));
     }
     let mut bytes = Vec::new();
+    let file = std::fs::File::open(&path).map_err(unreadable)?;
     file.take(most + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > most {
         let message = format!("`{}` is larger than {} MiB", path.display(), most / (1024 * 1024));

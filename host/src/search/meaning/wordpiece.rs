@@ -39,7 +39,6 @@ struct Model {
 }
 
 #[derive(Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "as the file has them")]
 struct Normalizer {
     clean_text: bool,
     handle_chinese_chars: bool,
