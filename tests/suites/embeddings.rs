@@ -498,6 +498,31 @@ fn the_key_goes_to_the_endpoint_and_nowhere_else() {
 }
 
 #[test]
+fn of_several_processes_one_asks() {
+    let endpoint = Endpoint::well();
+    let home = Home::with_settings(&endpoint.settings("batch = 2\n"));
+    for number in 0..8 {
+        home.install(tool(&format!("tool-{number}"), &format!("Does thing {number}.")));
+    }
+    let serve = || {
+        let mut command = Command::new(program());
+        command.arg("serve").env("REMIT_HOME", home.path()).stdin(Stdio::piped()).stdout(Stdio::null());
+        command.stderr(Stdio::null()).spawn().expect("remit serves")
+    };
+    let served = [serve(), serve(), serve()];
+    until("all is known", || is_whole(&home));
+    for mut served in served {
+        drop(served.stdin.take());
+        served.wait().unwrap();
+    }
+    let mut texts = endpoint.texts();
+    texts.retain(|text| text != "weather");
+    let all = texts.len();
+    texts.dedup();
+    assert_eq!((texts.len(), all > 16), (all, true), "each text was asked about once");
+}
+
+#[test]
 fn an_endpoint_elsewhere_is_reached_as_the_rules_for_addresses_say() {
     let upstream = Upstream::start(&[HOST], |seen| {
         let message: Value = serde_json::from_slice(&seen.body).unwrap();

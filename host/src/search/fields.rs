@@ -159,3 +159,30 @@ impl Text {
         self.0.iter().filter(move |(other, _)| *other == field).map(|(_, text)| text.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_words_without_inputs_and_has_an_end() {
+        let text = Text::default()
+            .with(Field::Name, "getForecast")
+            .with(Field::Title, "")
+            .with(Field::Description, "What the\n weather  will be.")
+            .with(Field::Input, "placeName");
+        assert_eq!(text.said(), "get forecast. What the weather will be.");
+        let long = Text::default().with(Field::Description, "ü".repeat(MOST_SAID + 1));
+        assert_eq!(long.said(), "ü".repeat(MOST_SAID));
+    }
+
+    #[test]
+    fn each_stem_is_told_by_its_first_word() {
+        let text =
+            Text::default().with(Field::Name, "list_notes").with(Field::Description, "Lists what was noted.");
+        let firsts = text.firsts(&mut Stems::default());
+        assert_eq!(firsts["list"], (Field::Name, "list".to_owned()));
+        assert_eq!(firsts["note"], (Field::Name, "notes".to_owned()));
+        assert_eq!(firsts["what"], (Field::Description, "what".to_owned()));
+    }
+}

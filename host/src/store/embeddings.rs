@@ -97,3 +97,55 @@ fn insert(connection: &Connection, name: &str, dimensions: usize) -> Result<(i64
         .execute((name, count(dimensions as u64)))?;
     find(connection, name)?.ok_or_else(|| Error::new(ErrorKind::Store, "a row that was written is not there"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::clock::Clock;
+
+    fn vector(numbers: &[f32]) -> Vector {
+        Vector::new(numbers).unwrap()
+    }
+
+    #[tokio::test]
+    async fn vectors_are_kept_by_model_and_text() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(home.path(), Arc::new(Clock::system())).unwrap();
+        let [a, b, c] = ["a", "b", "c"].map(|text| Digest::of(text.as_bytes()));
+        let generation = store.generation().unwrap();
+        assert_eq!(store.embedded("one").unwrap(), None);
+        store.put_embeddings("one", vec![(a, vector(&[1.0, 0.0])), (b, vector(&[0.0, 1.0]))]).await.unwrap();
+        store.put_embeddings("two", vec![(a, vector(&[1.0, 2.0, 3.0]))]).await.unwrap();
+        assert_eq!(store.embedded("one").unwrap(), Some((2, 2)));
+        let known = store.embeddings("one", &[a, c]).unwrap();
+        assert_eq!(known, HashMap::from([(a, vector(&[1.0, 0.0]))]));
+        assert_eq!(store.embeddings("three", &[a]).unwrap(), HashMap::new());
+        assert_eq!(store.generation().unwrap(), generation, "no call depends on a vector");
+
+        // One of other dimensions takes the rest of its batch along.
+        let mixed = vec![(c, vector(&[1.0, 1.0])), (b, vector(&[1.0, 1.0, 1.0]))];
+        assert!(store.put_embeddings("one", mixed).await.is_err());
+        assert_eq!(store.embeddings("one", &[c]).unwrap(), HashMap::new());
+    }
+
+    #[tokio::test]
+    async fn what_is_not_kept_any_more_is_gone() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(home.path(), Arc::new(Clock::system())).unwrap();
+        let [a, b] = ["a", "b"].map(|text| Digest::of(text.as_bytes()));
+        for model in ["one", "two"] {
+            store.put_embeddings(model, vec![(a, vector(&[1.0])), (b, vector(&[2.0]))]).await.unwrap();
+        }
+        store.keep_embeddings("one", None).await.unwrap();
+        assert_eq!((store.embedded("one").unwrap(), store.embedded("two").unwrap()), (Some((2, 1)), None));
+        store.keep_embeddings("one", Some(HashSet::from([b]))).await.unwrap();
+        assert_eq!(store.embeddings("one", &[a, b]).unwrap().into_keys().collect::<Vec<_>>(), [b]);
+        let orphans = store.look(|connection| {
+            let sql = "SELECT count(*) FROM embeddings";
+            Ok(connection.query_row(sql, [], |row| read_count(row, 0))?)
+        });
+        assert_eq!(orphans.unwrap(), 1, "the vectors of the other model went with it");
+    }
+}
