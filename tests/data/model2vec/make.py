@@ -37,6 +37,7 @@ TEXTS = [
     "x" * 101 + " storm " + "y" * 99,
     "İstanbul ŞTORM ǅ ﬁ ½",
     "storm " * 700 + "bug",
+    "bug\u0379 note \ue000storm",
     "\u0e33 क\u094d\u200dष ٣ \u00a0bug\u3000note\u2028storm",
 ]
 

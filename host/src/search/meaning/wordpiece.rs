@@ -154,11 +154,9 @@ fn apart(letter: char) -> impl Iterator<Item = char> {
     space.into_iter().chain([letter]).chain(space)
 }
 
+/// What is not assigned is no control character: BERT keeps it, and its word is unknown.
 fn is_control(letter: char) -> bool {
-    let is_other = matches!(
-        category(letter),
-        Category::Control | Category::Format | Category::Unassigned | Category::PrivateUse | Category::Surrogate
-    );
+    let is_other = matches!(category(letter), Category::Control | Category::Format | Category::PrivateUse);
     is_other && !matches!(letter, '\t' | '\n' | '\r')
 }
 
