@@ -1,8 +1,12 @@
 //! The only place that wires rooms.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use crate::admin::Admin;
 use crate::asks::Asks;
@@ -19,7 +23,7 @@ use crate::policy;
 use crate::registry::{Artifacts, Catalog, Digest};
 use crate::runtime::{Admission, CompiledCache, Compiler, Engine, Loader, Runtime};
 use crate::scheduler::{Deliverer, Scheduler, Way};
-use crate::search::Search;
+use crate::search::{CatchUp, Meaning, Pauses, Search};
 use crate::secrets::{Connections, Vault, sealing_key};
 use crate::shares::Shares;
 use crate::standing::Standings;
@@ -58,6 +62,34 @@ impl Around {
     }
 }
 
+/// What keeps the vectors of a home up to date, while it runs.
+pub struct Embeddings {
+    stop: CancellationToken,
+    running: Option<JoinHandle<()>>,
+}
+
+impl Embeddings {
+    /// Ends it. A batch that is under way is dropped.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        if let Some(running) = self.running {
+            // A panic of it has been reported where it happened.
+            let _ = running.await;
+        }
+    }
+}
+
+/// How far a home's vectors are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Embedded {
+    /// Different texts that can be found.
+    pub texts: usize,
+    /// Those of them whose vectors are kept.
+    pub known: usize,
+    /// Why no more can be made, if that is so.
+    pub reached: std::result::Result<(), String>,
+}
+
 /// One home, opened: its rooms, wired.
 pub struct App {
     home: PathBuf,
@@ -71,6 +103,7 @@ pub struct App {
     vault: Arc<Vault>,
     standings: Arc<Standings>,
     admin: Admin,
+    search: Arc<Search>,
     telemetry: OnceLock<Telemetry>,
     host: OnceLock<Host>,
     upstreams: OnceLock<Arc<Upstreams>>,
@@ -116,6 +149,7 @@ impl App {
             vault,
             standings,
             admin,
+            search: Arc::default(),
             telemetry: OnceLock::new(),
             host: OnceLock::new(),
             upstreams: OnceLock::new(),
@@ -157,7 +191,7 @@ impl App {
             updates: tokio::sync::broadcast::Sender::new(UPDATES),
             sandbox: self.config.sandbox,
             files: tokio::sync::broadcast::Sender::new(UPDATES),
-            search: Search::default(),
+            search: self.search.clone(),
             telemetry,
         });
         Ok(self.host.get_or_init(|| host).clone())
@@ -191,6 +225,42 @@ impl App {
         let Some(url) = &self.config.telemetry.otlp else { return Ok(None) };
         let collector = Collector::configured(url, self.own()?, &self.outside)?;
         Ok(Some(telemetry::reach(&collector).await))
+    }
+
+    /// Lets searches know what texts mean, where the settings name something that does, and starts what keeps that up to
+    /// date. From a thread of the I/O runtime.
+    pub fn start_embeddings(&self) -> Result<Embeddings> {
+        let (stop, Some(meaning)) = (CancellationToken::new(), self.meaning()?) else {
+            return Ok(Embeddings { stop: CancellationToken::new(), running: None });
+        };
+        let changes = self.host()?.changes();
+        self.search.know(meaning.clone());
+        let catch_up = CatchUp {
+            search: self.search.clone(),
+            meaning,
+            catalog: self.catalog.clone(),
+            store: self.store.clone(),
+            pauses: Pauses::default(),
+        };
+        let running = tokio::spawn(catch_up.run(changes, stop.clone()));
+        Ok(Embeddings { stop, running: Some(running) })
+    }
+
+    /// How far this home's vectors are, and whether more can be made; nothing when the settings name no source.
+    pub async fn look_at_embeddings(&self) -> Result<Option<Embedded>> {
+        let Some(meaning) = self.meaning()? else { return Ok(None) };
+        let texts = self.search.texts(&self.catalog.current()?);
+        let prints: Vec<Digest> = texts.iter().map(|text| Meaning::print(text)).collect();
+        let prints: Vec<Digest> = BTreeSet::from_iter(prints).into_iter().collect();
+        let known = self.store.embeddings(meaning.id(), &prints)?.len();
+        let reached = meaning.reach().await.map_err(|why| why.to_string());
+        Ok(Some(Embedded { texts: prints.len(), known, reached }))
+    }
+
+    fn meaning(&self) -> Result<Option<Arc<Meaning>>> {
+        let (config, bytes) = (&self.config.search.embeddings, self.config.http.response_bytes);
+        let way = (self.own()?, &self.outside);
+        Ok(Meaning::configured(config, bytes, way, self.vault.clone(), &self.store)?.map(Arc::new))
     }
 
     /// The host's own way out, to token endpoints.

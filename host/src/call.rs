@@ -82,7 +82,7 @@ pub(crate) struct Rooms {
     pub(crate) updates: broadcast::Sender<Updated>,
     pub(crate) sandbox: SandboxConfig,
     pub(crate) files: broadcast::Sender<FileNews>,
-    pub(crate) search: Search,
+    pub(crate) search: Arc<Search>,
     pub(crate) telemetry: Telemetry,
 }
 

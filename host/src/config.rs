@@ -44,6 +44,8 @@ pub struct Config {
     pub entities: EntitiesConfig,
     /// Files of conversations.
     pub sandbox: SandboxConfig,
+    /// How agents find tools.
+    pub search: SearchConfig,
     /// The agents' doors.
     pub serve: ServeConfig,
     /// How much of this host each principal may take.
@@ -246,6 +248,57 @@ impl Default for SandboxConfig {
     }
 }
 
+/// How agents find tools.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct SearchConfig {
+    /// What says which texts mean the same. Without a key: nothing does, and words alone count.
+    pub embeddings: EmbeddingsConfig,
+}
+
+/// What says which texts mean the same: an endpoint or a folder. Without a key: nothing does, and words alone count.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct EmbeddingsConfig {
+    /// Where an OpenAI-compatible endpoint is, as `https://api.example.com/v1/embeddings`; on this machine it may be
+    /// `http://`. It gets what manifests say of tools, and every question.
+    pub endpoint: Option<String>,
+    /// The name by which the endpoint knows the model.
+    pub model: Option<String>,
+    /// How many numbers the endpoint is asked for a text. Without it: as many as the model has.
+    pub dimensions: Option<u32>,
+    /// The name of the stored secret that is sent to `endpoint` as a bearer token.
+    pub secret: Option<String>,
+    /// The folder of a model2vec model: `model.safetensors`, `tokenizer.json` and `config.json`. A relative path starts
+    /// at the home. No text leaves the host for it.
+    pub folder: Option<PathBuf>,
+    /// Texts that are sent to `endpoint` at once.
+    pub batch: usize,
+    /// Time for one request to `endpoint`, in milliseconds.
+    pub request_ms: u64,
+    /// Time that a search waits for what its question means, in milliseconds; then words alone count. With 0 only a
+    /// question that was asked before has a meaning.
+    pub wait_ms: u64,
+    /// Exceptions for requests to `endpoint` on another machine.
+    pub http: HttpExceptions,
+}
+
+impl Default for EmbeddingsConfig {
+    fn default() -> Self {
+        Self {
+            endpoint: None,
+            model: None,
+            dimensions: None,
+            secret: None,
+            folder: None,
+            batch: 32,
+            request_ms: 30_000,
+            wait_ms: 300,
+            http: HttpExceptions::default(),
+        }
+    }
+}
+
 /// What a door lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -415,7 +468,9 @@ impl Config {
         let secrets = config.secret.values_mut().map(|settings| &mut settings.http);
         let token_file = &mut config.telemetry.prometheus_token_file;
         *token_file = token_file.take().map(|file| home.join(file));
-        let own = [&mut config.loops.deliver.http, &mut config.telemetry.http];
+        let folder = &mut config.search.embeddings.folder;
+        *folder = folder.take().map(|folder| home.join(folder));
+        let own = [&mut config.loops.deliver.http, &mut config.telemetry.http, &mut config.search.embeddings.http];
         let upstreams = config.upstream.values_mut().map(|settings| &mut settings.http);
         let issuers = config.serve.issuer.iter_mut().map(|settings| &mut settings.http);
         let all = capabilities.chain(secrets).chain(own).chain(upstreams).chain(issuers);
@@ -648,6 +703,31 @@ mod tests {
                 "[serve]\norigins = [\"example.com\"]\n",
                 "line 2: `example.com` is no origin",
                 Some("for example \"https://app.example.com\""),
+            ),
+            (
+                "[search.embeddings]\nendpoint = \"http://192.0.2.1/v1/embeddings\"\nmodel = \"m\"\n",
+                "line 2: `http://192.0.2.1/v1/embeddings` is no place for an endpoint",
+                Some("an `https://` URL, or \"http://127.0.0.1:8080/v1/embeddings\" on this machine"),
+            ),
+            (
+                "[search.embeddings]\nendpoint = \"https://a.example/v1/embeddings\"\n",
+                "line 2: `search.embeddings.model` is missing",
+                Some("the name by which the endpoint knows the model"),
+            ),
+            (
+                "[search.embeddings]\nendpoint = \"https://a.example/\"\nmodel = \"m\"\nfolder = \"f\"\n",
+                "line 4: `search.embeddings` has an endpoint and a folder",
+                Some("keep one of them"),
+            ),
+            (
+                "[search.embeddings]\nmodel = \"m\"\n",
+                "line 2: `search.embeddings.model` is of no use without `endpoint`",
+                None,
+            ),
+            (
+                "[search.embeddings]\nfolder = \"f\"\nwait-ms = 5001\n",
+                "line 3: `search.embeddings.wait-ms` must be between 0 and 5000",
+                None,
             ),
             ("calls = \n", "line 1: string values must be quoted, expected literal string", None),
         ];

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::admin::Admin;
-use crate::app::App;
+use crate::app::{App, Embedded};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::store::{Checkup, sqlite_version};
@@ -255,17 +255,41 @@ fn kept(home: &Path, config: Config, findings: &mut Vec<Finding>) -> Result<()> 
         },
     });
     findings.extend(collector(&app)?);
+    findings.extend(embeddings(&app));
     Ok(())
+}
+
+/// How far the vectors of searches are. Without a source there is nothing to say.
+fn embeddings(app: &App) -> Option<Finding> {
+    const CHECK: &str = "embeddings";
+    let looked = threads().and_then(|threads| threads.block_on(app.look_at_embeddings()));
+    Some(match looked.transpose()? {
+        Err(error) => Finding::of(CHECK, error),
+        Ok(Embedded { texts, known, reached: Err(why) }) => Finding::warn(
+            CHECK,
+            format!("{known} of {texts} texts have vectors; no more can be made: {why}"),
+            "correct `[search.embeddings]` in `remit.toml`, or what it names; until then words alone count",
+        ),
+        Ok(Embedded { texts, known, .. }) if known < texts => Finding::warn(
+            CHECK,
+            format!("{known} of {texts} texts have vectors"),
+            "nothing: `remit serve` makes the rest while it runs, and counts words alone for it until then",
+        ),
+        Ok(Embedded { texts, .. }) => Finding::ok(CHECK, format!("{texts} texts have vectors")),
+    })
+}
+
+fn threads() -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::internal("no request can be made").detail(error))
 }
 
 /// Whether the collector of telemetry answers. Without one there is nothing to say.
 fn collector(app: &App) -> Result<Option<Finding>> {
     const CHECK: &str = "collector";
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Error::internal("no request can be made").detail(error))?;
-    let reached = runtime.block_on(app.reach_collector())?;
+    let reached = threads()?.block_on(app.reach_collector())?;
     Ok(reached.map(|reached| match reached {
         Ok(()) => Finding::ok(CHECK, "it takes what telemetry sends"),
         Err(unsent) => Finding::warn(

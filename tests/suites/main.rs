@@ -18,6 +18,7 @@ mod digest;
 mod doctor;
 mod documents;
 mod durability;
+mod embeddings;
 mod entities;
 mod github;
 mod http;

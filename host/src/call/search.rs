@@ -9,8 +9,8 @@ use crate::search::Found;
 
 impl Host {
     /// What this caller may use now, the best answer first. Of an empty question: an overview.
-    pub fn search(&self, caller: &Identity, question: &str, limit: usize) -> Result<Vec<Found>> {
-        Ok(self.rooms.search.find(&self.snapshot()?, caller, question, limit))
+    pub async fn search(&self, caller: &Identity, question: &str, limit: usize) -> Result<Vec<Found>> {
+        Ok(self.rooms.search.find_meant(&self.snapshot()?, caller, question, limit).await)
     }
 
     /// One thing in full, as JSON, if this caller may use it now.

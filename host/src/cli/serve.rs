@@ -68,10 +68,12 @@ pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
     let result = on_threads(async {
         let telemetry = app.telemetry().await?;
         let host = app.host()?;
+        let embeddings = app.start_embeddings()?;
         let schedules = app.scheduler()?.start()?;
         let doors = Doors { host, issuers: app.issuers()?, caller };
         let served = serve(&args, &home, config, doors, context.output).await;
         schedules.stop().await;
+        embeddings.stop().await;
         app.leave_upstreams().await;
         telemetry.stop().await;
         served

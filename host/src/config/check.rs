@@ -1,5 +1,6 @@
 //! What types cannot say about `remit.toml`, and how its mistakes are told: file, line, key and fix.
 
+mod embeddings;
 mod issuers;
 
 use std::net::IpAddr;
@@ -197,6 +198,7 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
         let message = format!("`{name}` is no principal's name: {problem}");
         return Err(InvalidValue::new(&["serve", "principal"], message));
     }
+    embeddings::check(&config.search.embeddings)?;
     issuers::check(serve)?;
     deliver(&loops.deliver)?;
     telemetry(&config.telemetry)?;

@@ -50,13 +50,15 @@ pub enum Unsent {
     Refused(u16),
 }
 
-/// Where a collector is.
-enum Place {
+/// Where a service of the operator's is.
+pub(super) enum Place {
+    /// At this address of this machine.
     Here(SocketAddr),
+    /// Behind TLS.
     There,
 }
 
-/// Whether messages may be sent to this URL.
+/// Whether messages may be sent to a service of the operator's at this URL.
 #[must_use]
 pub fn is_collector(url: &str) -> bool {
     read(url).is_some()
@@ -114,8 +116,9 @@ impl Collector {
     }
 }
 
-/// Reads the URL of a collector. In plain HTTP only this machine is one: what is sent says what a home does.
-fn read(text: &str) -> Option<(Url, Place)> {
+/// Reads the URL of a service of the operator's. In plain HTTP only this machine is one: what is sent says what a home
+/// does.
+pub(super) fn read(text: &str) -> Option<(Url, Place)> {
     let url = Url::parse(text).ok()?;
     let is_plain =
         url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none();

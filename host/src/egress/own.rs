@@ -1,11 +1,12 @@
 //! The host's own requests: to the token endpoint of a connection, to the webhook for what runs came to, for the
-//! keys of an issuer of access tokens, to a collector of telemetry on another machine, and to upstream MCP servers.
+//! keys of an issuer of access tokens, to a collector of telemetry or an endpoint for embeddings on another machine, and
+//! to upstream MCP servers.
 //!
 //! They pass the same steps as a guest's, with an allow-list of one: the endpoint that a person configured. A
 //! redirect is refused, because nobody decided where it leads; an answer is bounded. Operators' exceptions are those
-//! of the secret, the webhook, the issuer, the collector or the server, not of the capability. What is in requests and
-//! answers is decided in `secrets/oauth/`, `scheduler/deliver/`, `mcp/http/oauth/`, `telemetry/` and
-//! `upstreams/web.rs`.
+//! of the secret, the webhook, the issuer, the collector, the endpoint or the server, not of the capability. What is in
+//! requests and answers is decided in `secrets/oauth/`, `scheduler/deliver/`, `mcp/http/oauth/`, `telemetry/`,
+//! `search/meaning/` and `upstreams/web.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -33,6 +34,10 @@ const DELIVERIES: &str = "loops.deliver";
 
 /// Where those of the collector stand.
 const TELEMETRY: &str = "telemetry";
+
+/// Where those of the endpoint for embeddings stand.
+const EMBEDDINGS: &str = "search.embeddings";
+
 /// Where the exceptions of issuers stand.
 const ISSUERS: &str = "serve.issuer";
 
@@ -42,11 +47,13 @@ pub struct Own {
     limits: HttpConfig,
     exceptions: BTreeMap<String, Exceptions>,
     upstreams: BTreeMap<String, Exceptions>,
-    /// For answers of upstream MCP servers: they hold pictures and documents, not tokens.
+    /// For answers of upstream MCP servers and of endpoints for embeddings: they hold pictures and documents, or
+    /// thousands of numbers, not tokens.
     upstream_limits: HttpConfig,
     no_exceptions: Exceptions,
     deliveries: Exceptions,
     telemetry: Exceptions,
+    embeddings: Exceptions,
     issuers: BTreeMap<String, Exceptions>,
 }
 
@@ -116,6 +123,7 @@ impl Own {
         let no_exceptions = Exceptions::none()?;
         let deliveries = Exceptions::read(DELIVERIES, &config.loops.deliver.http)?;
         let telemetry = Exceptions::read(TELEMETRY, &config.telemetry.http)?;
+        let embeddings = Exceptions::read(EMBEDDINGS, &config.search.embeddings.http)?;
         let mut issuers = BTreeMap::new();
         for settings in &config.serve.issuer {
             issuers.insert(settings.issuer.clone(), Exceptions::read(ISSUERS, &settings.http)?);
@@ -130,6 +138,7 @@ impl Own {
             no_exceptions,
             deliveries,
             telemetry,
+            embeddings,
             issuers,
         })
     }
@@ -181,6 +190,19 @@ impl Own {
     ) -> Result<http::Response<Vec<u8>>, Unreached> {
         let record = Mutex::new(Endpoint::record(url, ""));
         self.send_under((TELEMETRY, &self.telemetry), url, request, &record, &self.limits).await
+    }
+
+    /// Sends texts to the endpoint for embeddings at `url`. The whole exchange takes no longer than `limit`.
+    pub async fn embed(
+        &self,
+        url: &str,
+        request: http::Request<Vec<u8>>,
+        limit: Duration,
+    ) -> Result<http::Response<Vec<u8>>, Unreached> {
+        let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        let limits = HttpConfig { request_ms: limit_ms, first_byte_ms: limit_ms, ..self.upstream_limits };
+        let record = Mutex::new(Endpoint::record(url, ""));
+        self.send_under((EMBEDDINGS, &self.embeddings), url, request, &record, &limits).await
     }
 
     /// Gets a public document of the issuer `issuer`, from `url`.

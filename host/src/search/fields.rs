@@ -1,6 +1,11 @@
 //! The fields of what is indexed, and how much a word counts in each.
 
+use std::collections::HashMap;
+
 use super::words::{Stems, is_empty, words, words_of_name};
+
+/// Letters of a text at most that is asked about for its meaning: what a thing does stands at its beginning.
+const MOST_SAID: usize = 2_000;
 
 /// Where a word stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,14 +124,65 @@ impl Text {
         weighed
     }
 
-    /// The first word with one of these stems, as it is written here, and its field.
-    pub(super) fn first(&self, stems: &mut Stems, is_wanted: impl Fn(&str) -> bool) -> Option<(Field, String)> {
-        self.0.iter().find_map(|(field, text)| {
-            field.words(text).into_iter().find(|word| is_wanted(stems.of(word))).map(|word| (*field, word))
-        })
+    /// Each stem that stands here, with its first word as it is written and the field of that.
+    pub(super) fn firsts(&self, stems: &mut Stems) -> HashMap<Box<str>, (Field, String)> {
+        let mut firsts = HashMap::new();
+        for (field, text) in &self.0 {
+            for word in field.words(text) {
+                let stem = stems.of(&word);
+                if !firsts.contains_key(stem) {
+                    firsts.insert(stem.into(), (*field, word));
+                }
+            }
+        }
+        firsts
+    }
+
+    /// What it says to somebody who asks what it means: all but the names of inputs, and no more than counts.
+    pub(super) fn said(&self) -> String {
+        let texts = self.0.iter().filter(|(field, text)| *field != Field::Input && !text.is_empty());
+        let mut said = String::new();
+        for (field, text) in texts {
+            let words = match field {
+                Field::Name => words_of_name(text).collect::<Vec<_>>().join(" "),
+                _ => text.split_whitespace().collect::<Vec<_>>().join(" "),
+            };
+            said.push_str(if said.is_empty() { "" } else { ". " });
+            said.push_str(&words);
+        }
+        let end = said.char_indices().nth(MOST_SAID).map_or(said.len(), |(at, _)| at);
+        said.truncate(end);
+        said
     }
 
     fn texts(&self, field: Field) -> impl Iterator<Item = &str> {
         self.0.iter().filter(move |(other, _)| *other == field).map(|(_, text)| text.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_words_without_inputs_and_has_an_end() {
+        let text = Text::default()
+            .with(Field::Name, "getForecast")
+            .with(Field::Title, "")
+            .with(Field::Description, "What the\n weather  will be.")
+            .with(Field::Input, "placeName");
+        assert_eq!(text.said(), "get forecast. What the weather will be.");
+        let long = Text::default().with(Field::Description, "ü".repeat(MOST_SAID + 1));
+        assert_eq!(long.said(), "ü".repeat(MOST_SAID));
+    }
+
+    #[test]
+    fn each_stem_is_told_by_its_first_word() {
+        let text =
+            Text::default().with(Field::Name, "list_notes").with(Field::Description, "Lists what was noted.");
+        let firsts = text.firsts(&mut Stems::default());
+        assert_eq!(firsts["list"], (Field::Name, "list".to_owned()));
+        assert_eq!(firsts["note"], (Field::Name, "notes".to_owned()));
+        assert_eq!(firsts["what"], (Field::Description, "what".to_owned()));
     }
 }

@@ -3,14 +3,20 @@
 //! A capability is read when its pin is new. What else changes of it (grants, restrictions, what is withdrawn) is no
 //! text: it is asked of policy at each search. A capability that goes leaves its numbers unused until they are
 //! more than those in use; then all is numbered anew.
+//!
+//! Each thing has a place for what it means, which somebody else fills, at any time or never (`meaning/catch_up.rs`).
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::kinds::{KINDS, Kind, View};
+use super::meaning::Vector;
 use super::postings::{Number, Postings};
 use super::words::Stems;
 use crate::registry::{Capability, CapabilityName, Entry, Snapshot};
+
+/// The place for what a thing means.
+pub(super) type Slot = Arc<OnceLock<Vector>>;
 
 /// All that can be found at one moment.
 #[derive(Default)]
@@ -32,6 +38,7 @@ struct Thing {
     owner: usize,
     kind: &'static dyn Kind,
     at: usize,
+    meaning: Slot,
 }
 
 impl Index {
@@ -84,6 +91,33 @@ impl Index {
         self.owners[thing.owner].as_ref().map(|entry| (thing.kind, entry, thing.at))
     }
 
+    /// What a thing means, once that is known.
+    pub(super) fn meaning(&self, number: Number) -> Option<&Vector> {
+        self.things.get(number as usize)?.meaning.get()
+    }
+
+    /// Of so many things from the one at `from` those that are in use and have no meaning yet, with what they say; and
+    /// where to go on.
+    pub(super) fn blanks(&self, from: usize, most: usize) -> (Vec<(Slot, String)>, Option<usize>) {
+        let to = from.saturating_add(most).min(self.things.len());
+        let things = self.things.get(from..to).unwrap_or_default().iter();
+        let blanks = things.filter(|thing| thing.meaning.get().is_none()).filter_map(|thing| {
+            let said = self.said(thing)?;
+            Some((Arc::clone(&thing.meaning), said))
+        });
+        (blanks.collect(), (to < self.things.len()).then_some(to))
+    }
+
+    /// What all things say that are in use.
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.things.iter().filter_map(|thing| self.said(thing)).collect()
+    }
+
+    fn said(&self, thing: &Thing) -> Option<String> {
+        let entry = self.owners[thing.owner].as_ref()?;
+        Some(thing.kind.text(&entry.capability, thing.at).said())
+    }
+
     /// All numbers that were given.
     pub(super) fn numbers(&self) -> impl Iterator<Item = Number> {
         (0..self.things.len()).filter_map(|at| Number::try_from(at).ok())
@@ -106,7 +140,7 @@ impl Index {
             for at in 0..kind.count(capability) {
                 let Ok(number) = Number::try_from(self.things.len()) else { return };
                 self.postings.add(number, kind.text(capability, at).weigh(stems));
-                self.things.push(Thing { owner, kind, at });
+                self.things.push(Thing { owner, kind, at, meaning: Slot::default() });
             }
         }
         self.numbers.insert(capability.name.clone(), owner);

@@ -10,12 +10,16 @@
 //! | `fields` | how much a word counts where it stands |
 //! | `postings`, `index` | what has a word, and how the index follows what is installed |
 //! | `question` | what is taken for the words of a question |
-//! | `rank` | which answer is the better one |
+//! | `rank` | which answer is the better one, by its words |
+//! | `meaning/` | what texts mean, where the operator named something that knows it |
+//! | `fuse` | how words and meaning come to one order |
 //! | `kinds/` | what can be found |
 
 mod fields;
+mod fuse;
 mod index;
 mod kinds;
+mod meaning;
 mod near;
 mod postings;
 mod question;
@@ -25,13 +29,15 @@ mod synonyms;
 mod tests;
 mod words;
 
-use std::collections::HashSet;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::collections::{BinaryHeap, HashSet};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use serde_json::{Map, Value};
 
-use self::index::Index;
+use self::fuse::{Ranked, fuse, meant_alike};
+use self::index::{Index, Slot};
 use self::kinds::{Kind, OVERVIEW, View, line};
+pub(crate) use self::meaning::{CatchUp, Meaning, Pauses, Vector};
 use self::postings::Number;
 use self::question::{Reader, Wanted};
 use self::words::Stems;
@@ -44,10 +50,15 @@ const MAX_QUESTION: usize = 1_000;
 /// Matches that are told of one thing.
 const MAX_WHY: usize = 6;
 
+/// Told of a thing that means what the question means.
+const MEANING: &str = "meaning";
+
 /// What can be found in one home.
 #[derive(Default)]
 pub struct Search {
     index: RwLock<Index>,
+    /// What knows the meaning of texts, once it was named.
+    meaning: OnceLock<Arc<Meaning>>,
 }
 
 /// One thing that was found.
@@ -67,27 +78,86 @@ pub struct Found {
 
 impl Search {
     /// What `caller` may use of `snapshot`, the best answer first. Of an empty question: domains, then capabilities.
+    /// Words alone count.
     #[must_use]
     pub fn find(&self, snapshot: &Arc<Snapshot>, caller: &Identity, question: &str, limit: usize) -> Vec<Found> {
+        self.find_with(snapshot, caller, question, None, limit)
+    }
+
+    /// The same with what the question means, where that is known in time.
+    pub(crate) async fn find_meant(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        caller: &Identity,
+        question: &str,
+        limit: usize,
+    ) -> Vec<Found> {
+        let asked = read_part(question);
+        let meant = match self.meaning.get() {
+            Some(meaning) if !asked.is_empty() => meaning.of_question(asked).await,
+            _ => None,
+        };
+        self.find_with(snapshot, caller, question, meant.as_deref(), limit)
+    }
+
+    /// From now on questions and things have a meaning, which this knows. What was named first stays.
+    pub(crate) fn know(&self, meaning: Arc<Meaning>) {
+        // Whoever is second says the same: both read the one configuration.
+        let _ = self.meaning.set(meaning);
+    }
+
+    /// Of so many things those without a meaning, with what they say; and where to go on.
+    pub(crate) fn blanks(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        from: usize,
+        most: usize,
+    ) -> (Vec<(Slot, String)>, Option<usize>) {
+        self.at(snapshot).blanks(from, most)
+    }
+
+    /// What everything of `snapshot` says that can be found.
+    pub(crate) fn texts(&self, snapshot: &Arc<Snapshot>) -> Vec<String> {
+        self.at(snapshot).texts()
+    }
+
+    fn find_with(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        caller: &Identity,
+        question: &str,
+        meant: Option<&Vector>,
+        limit: usize,
+    ) -> Vec<Found> {
         let index = self.at(snapshot);
         let view = View { caller: Caller::of(caller, &index.snapshot.directory), snapshot: &index.snapshot };
-        let question: String = question.chars().take(MAX_QUESTION).collect();
-        if question.trim().is_empty() {
+        let question = read_part(question);
+        if question.is_empty() {
             return overview(&index, &view, OVERVIEW, limit);
         }
         let seen = index.seen(&view);
         let mut stems = Stems::default();
         let is_seen = |number: Number| seen.get(number as usize).copied().unwrap_or(false);
-        let wanted = Reader { postings: &index.postings, is_seen, stems: &mut stems }.read(&question);
-        let mut ranked = rank::rank(&wanted, &index.postings, &seen);
-        for (number, score) in &mut ranked {
-            *score *= index.thing(*number).map_or(0.0, |(kind, ..)| kind.worth());
-        }
-        ranked.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
-        let numbers = ranked.into_iter().map(|(number, _)| number);
-        let mut found = distinct(&index, &view, numbers, limit);
+        let wanted = Reader { postings: &index.postings, is_seen, stems: &mut stems }.read(question);
+        let worth = |number| index.thing(number).map_or(0.0, |(kind, ..)| kind.worth());
+        let ranked = rank::rank(&wanted, &index.postings, &seen);
+        let ranked = ranked.into_iter().map(|(number, score)| Ranked { number, score: score * worth(number) });
+        // The best are taken out one by one: nobody reads the order of the rest.
+        let mut ranked: BinaryHeap<Ranked> = ranked.collect();
+        let by_words = std::iter::from_fn(|| ranked.pop()).map(|ranked| ranked.number);
+        let alike = meant.map(|meant| {
+            let numbers = index.numbers().filter(|&number| is_seen(number));
+            meant_alike(meant, numbers.filter_map(|number| Some((number, index.meaning(number)?, worth(number)))))
+        });
+        let mut found = match &alike {
+            None => distinct(&index, &view, by_words, limit),
+            Some(alike) => distinct(&index, &view, fuse(by_words, alike, limit), limit),
+        };
         for (found, number) in &mut found {
             found.why = why(&index, *number, &wanted, &mut stems);
+            if alike.as_ref().is_some_and(|alike| alike.contains(number)) {
+                found.why.push(MEANING.to_owned());
+            }
         }
         found.into_iter().map(|(found, _)| found).collect()
     }
@@ -133,6 +203,12 @@ impl Search {
         self.index.write().unwrap_or_else(PoisonError::into_inner).follow(snapshot);
         self.index.read().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The part of a question that is read.
+fn read_part(question: &str) -> &str {
+    let end = question.char_indices().nth(MAX_QUESTION).map_or(question.len(), |(at, _)| at);
+    question[..end].trim()
 }
 
 /// All things of some kinds, kind by kind, in the order of names.
@@ -187,11 +263,10 @@ fn found(kind: &dyn Kind, view: &View<'_>, entry: &Arc<Entry>, at: usize) -> Fou
 /// Where the words of the question stand in what was found, as they are written there.
 fn why(index: &Index, number: Number, wanted: &[Wanted<'_>], stems: &mut Stems) -> Vec<String> {
     let Some((kind, entry, at)) = index.thing(number) else { return Vec::new() };
-    let text = kind.text(&entry.capability, at);
+    let firsts = kind.text(&entry.capability, at).firsts(stems);
     let mut why = Vec::new();
     for Wanted { forms, .. } in wanted.iter().filter(|wanted| wanted.is_said) {
-        let first = forms.iter().find_map(|form| text.first(stems, |stem| stem == form.stem));
-        if let Some((field, word)) = first {
+        if let Some((field, word)) = forms.iter().find_map(|form| firsts.get(form.stem.as_str())) {
             let said = line(&format!("{}: {word}", field.as_str()));
             if why.len() < MAX_WHY && !why.contains(&said) {
                 why.push(said);

@@ -11,6 +11,7 @@ mod calls;
 mod checkup;
 mod confirmations;
 mod deliveries;
+mod embeddings;
 mod entities;
 mod failure;
 mod files;

@@ -81,7 +81,8 @@ impl Gate {
         self.0.close();
     }
 
-    async fn pass(&self) {
+    /// Waits until it is open.
+    pub async fn passed(&self) {
         // A closed semaphore is an open gate.
         let _ = self.0.acquire().await;
     }
@@ -279,7 +280,7 @@ async fn serve(
     seen.lock().unwrap_or_else(PoisonError::into_inner).push(arrived);
     tokio::time::sleep(answer.delay).await;
     if let Some(gate) = &answer.gate {
-        gate.pass().await;
+        gate.passed().await;
     }
     let mut response = http::Response::builder().status(answer.status);
     for (name, value) in &answer.headers {

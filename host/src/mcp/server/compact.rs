@@ -47,7 +47,7 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         match meta {
-            Meta::Search => self.search(&who.caller, Lookup::read(given)?),
+            Meta::Search => self.search(&who.caller, Lookup::read(given)?).await,
             Meta::CallRead | Meta::Call => {
                 let Wanted { tool, input, for_host } = Wanted::read(given.clone(), meta)?;
                 let only_reads = meta == Meta::CallRead;
@@ -60,13 +60,13 @@ impl Server {
         }
     }
 
-    fn search(&self, caller: &Identity, lookup: Lookup) -> Result<CallToolResponse, ErrorData> {
+    async fn search(&self, caller: &Identity, lookup: Lookup) -> Result<CallToolResponse, ErrorData> {
         let host = &self.shared.host;
         let snapshot = host.snapshot().map_err(|error| internal(&error))?;
         let spelling = Spelling::of(&snapshot);
         let found = match lookup {
             Lookup::Query(query, limit) => {
-                let found = host.search(caller, &query, limit).map_err(|error| internal(&error))?;
+                let found = host.search(caller, &query, limit).await.map_err(|error| internal(&error))?;
                 let mut schemas = WITH_SCHEMA;
                 let results = found.iter().map(|one| Value::Object(described(one, &spelling, &mut schemas)));
                 json!({ "results": results.collect::<Vec<_>>() })
