@@ -119,6 +119,7 @@ kinds! {
     DigestMismatch "registry/digest-mismatch" Operator 1 "The stored bytes are not the bytes that were installed."
     ImportNotDeclared "registry/import-not-declared" Capability 1 "The component imports what its manifest does not declare, or what no host offers."
     VersionExists "registry/version-exists" Operator 1 "This version is installed already with other bytes."
+    BreakingChange "registry/breaking-change" Capability 1 "The version breaks what an earlier one promised to its callers, and its number does not say so."
     LoopSchedule "loops/invalid-schedule" Caller 1 "The pattern, zone or interval of a loop cannot be used."
     LoopDefinition "loops/invalid-definition" Caller 1 "The name, tool, input, prompt or window of a loop cannot be used."
     LoopNotFound "loops/not-found" Caller 1 "There is no such loop, or no such run."

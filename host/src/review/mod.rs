@@ -1,6 +1,25 @@
 //! What a reviewer is told of a component, made from its bytes.
 //!
-//! `difference.rs` says what another version changes. Pure: nothing here runs a guest, opens a file or decides; what
-//! becomes of a release is `registries/`'s.
+//! `report.rs` is the whole of it, `difference.rs` what another version changes, `compatible.rs` whether callers go on
+//! working. Pure: nothing here runs a guest, opens a file or decides. What becomes of a release is `registries/`'s.
 
+mod bytes;
+pub mod compatible;
 pub mod difference;
+mod hidden;
+mod hosts;
+mod lookalikes;
+mod phrases;
+mod report;
+mod shadows;
+mod strings;
+
+pub use bytes::{Producer, Sizes};
+pub use hidden::Hidden;
+pub use lookalikes::{Likeness, Lookalike, likeness};
+pub use report::{Ask, Finding, Neighbour, Refused, Report, Weight};
+pub use shadows::{Shadow, Twin};
+pub use strings::{Host, Instruction, Strings};
+
+#[cfg(test)]
+mod tests;
