@@ -8,9 +8,6 @@ use std::net::Ipv4Addr;
 
 use crate::policy::is_dns_name;
 
-/// Schemes whose URLs name a host.
-const SCHEMES: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
-
 /// Endings under which a name counts without a scheme. Others are also those of files and of fields of objects.
 const ENDINGS: [&str; 17] = [
     "com", "net", "org", "io", "dev", "app", "ai", "cloud", "info", "biz", "xyz", "site", "online", "eu", "uk",
@@ -33,9 +30,7 @@ pub(super) struct Named {
 pub(super) fn find(text: &str) -> Vec<Named> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices("://") {
-        let before = &text[..at];
-        let is_scheme = SCHEMES.iter().any(|scheme| ends_with(before, scheme));
-        if let Some(host) = is_scheme.then(|| authority(&text[at + 3..])).flatten() {
+        if let Some(host) = authority(&text[at + 3..]) {
             found.push(Named { host, is_url: true });
         }
     }
@@ -57,12 +52,6 @@ pub(super) fn find(text: &str) -> Vec<Named> {
 pub(super) fn is_name(text: &str) -> bool {
     let ending = text.rsplit('.').next().unwrap_or_default();
     ENDINGS.contains(&ending) && is_dns_name(text)
-}
-
-/// The scheme may have run into a word before it.
-fn ends_with(before: &str, scheme: &str) -> bool {
-    let tail = before.len().checked_sub(scheme.len()).and_then(|at| before.get(at..));
-    tail.is_some_and(|tail| tail.eq_ignore_ascii_case(scheme))
 }
 
 /// The host of what follows `://`.
@@ -129,7 +118,7 @@ mod tests {
             ("console.log self.name e.g. i.e. v1.2.3 1.0.0", &[]),
             ("https://{}/v1", &[]),
             ("https://localhost/", &[]),
-            ("urn://example.com", &["example.com"]),
+            ("grpc://example.com and ://x.example.org", &["+example.com", "+x.example.org"]),
             ("object.app(", &[]),
             ("user@example", &[]),
             ("", &[]),

@@ -197,7 +197,7 @@ mod tests {
             ("githuc", "github", Some(Likeness::Bit)),
             ("g0ogle", "google", Some(Likeness::Digits)),
             ("goog1e", "google", Some(Likeness::Digits)),
-            ("go0g1e-2", "google", None),
+            ("go0g1e-2", "google", Some(Likeness::OneLetter)),
             ("rnail-box", "mailbox", Some(Likeness::Digits)),
             ("notes-sync", "sync-notes", Some(Likeness::Order)),
             ("open-meteo", "openmeteo", Some(Likeness::Hyphens)),
@@ -207,7 +207,7 @@ mod tests {
             ("weather", "calendar", None),
             ("feather", "weather", None),
             ("github-actions", "github", None),
-            ("mail", "main", None),
+            ("mail", "main", Some(Likeness::Bit)),
             ("x2", "x3", Some(Likeness::Version)),
         ];
         for (name, known, expected) in cases {
