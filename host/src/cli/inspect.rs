@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::{Context, known, report, reviewed};
 use crate::component;
 use crate::error::{Error, Result};
-use crate::review::{Compared, Report, verify_successor};
+use crate::review::compatible::verify;
+use crate::review::{Compared, Report, require_same_name};
 
 /// Say what a component is and asks, without running it
 ///
@@ -42,6 +43,7 @@ pub(super) fn run(args: InspectArgs, context: &Context) -> Result<()> {
     };
     let review = Report::of(&bytes, &known::neighbours(context)?)?;
     let before = args.against.as_deref().map(earlier).transpose()?;
+    before.as_ref().map_or(Ok(()), |before| require_same_name(before, &review))?;
     let compared = before.as_ref().map(|before| Compared::between(before, &review));
     if output.is_json() {
         let mut value = report::value(&args.file, &seen);
@@ -55,7 +57,7 @@ pub(super) fn run(args: InspectArgs, context: &Context) -> Result<()> {
         parts.extend(compared.as_ref().map(reviewed::compared));
         output.styled(&parts.join("\n"))?;
     }
-    before.map_or(Ok(()), |before| verify_successor(&before, &review))
+    before.map_or(Ok(()), |before| verify(&before.manifest, &review.manifest))
 }
 
 fn earlier(file: &Path) -> Result<Report> {

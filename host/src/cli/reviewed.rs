@@ -291,7 +291,7 @@ mod tests {
             (PLAIN, ""),
             (PLAIN, "breaks callers, and its number does not say so"),
             (RED, "  `look` `/readOnly`: it was promised to change nothing [annotation]"),
-            (RED, "  `old` ``: the tool is gone [removed]"),
+            (RED, "  `old`: the tool is gone [removed]"),
         ];
         let lines: Vec<String> = expected.iter().map(|(style, line)| format!("{style}{line}{style:#}")).collect();
         assert_eq!(rest.lines().collect::<Vec<_>>(), lines);

@@ -88,9 +88,11 @@ impl Rule {
 impl std::fmt::Display for Breach {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { tool, pointer, rule, message } = self;
-        let tool = tool.as_ref().map_or(String::new(), |tool| format!("`{tool}` "));
-        let pointer = crate::manifest::visible(pointer, 200);
-        write!(formatter, "{tool}`{pointer}`: {message} [{}]", rule.as_str())
+        let tool = tool.iter().map(|tool| format!("`{tool}`"));
+        let pointer = Some(pointer).filter(|pointer| !pointer.is_empty());
+        let pointer = pointer.map(|pointer| format!("`{}`", crate::manifest::visible(pointer, 200)));
+        let place: Vec<String> = tool.chain(pointer).collect();
+        write!(formatter, "{}: {message} [{}]", place.join(" "), rule.as_str())
     }
 }
 

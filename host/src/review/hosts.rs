@@ -79,7 +79,9 @@ fn whole_or_beginning(host: &str) -> Option<String> {
 fn bare(token: &str, before: Option<char>, after: Option<char>) -> Option<String> {
     let name = token.trim_matches(['.', '-']);
     // Part of a path, of a longer word or of an expression.
-    let is_inside = |character: Option<char>| character.is_some_and(|character| "/\\@_$({[".contains(character));
+    let is_inside = |character: Option<char>| {
+        character.is_some_and(|character| character.is_alphabetic() || "/\\@_$({[".contains(character))
+    };
     if is_inside(before) && token.starts_with(name) || after.is_some_and(|after| "(_[=".contains(after)) {
         return None;
     }
@@ -120,7 +122,7 @@ mod tests {
             ("https://localhost/", &[]),
             ("grpc://example.com and ://x.example.org", &["+example.com", "+x.example.org"]),
             ("object.app(", &[]),
-            ("user@example", &[]),
+            ("user@example Bytecode.info", &[]),
             ("", &[]),
         ];
         for (text, expected) in cases {

@@ -16,7 +16,7 @@ mod shadows;
 mod strings;
 
 pub use bytes::{Producer, Sizes};
-pub use compared::{Compared, verify_successor};
+pub use compared::{Compared, require_same_name};
 pub use hidden::Hidden;
 pub use lookalikes::{Likeness, Lookalike, likeness};
 pub use report::{Ask, Finding, Neighbour, Refused, Report, Weight};

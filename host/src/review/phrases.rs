@@ -24,7 +24,6 @@ const INSTRUCTIONS: &[&str] = &[
     "forget your instructions",
     "previous instructions",
     "prior instructions",
-    "new instructions",
     "system prompt",
     "you are now",
     "from now on you",

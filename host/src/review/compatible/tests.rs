@@ -370,7 +370,7 @@ fn names_stay_and_arguments_of_prompts_too() {
     let old = || manifest("1.0.0", json!([tool(&json!({})), tool(&json!({ "name": "add" }))]));
     let new = manifest("1.1.0", json!([tool(&json!({ "name": "add" })), tool(&json!({ "name": "watch" }))]));
     let lines: Vec<_> = breaches(&old(), &new).iter().map(ToString::to_string).collect();
-    assert_eq!(lines, ["`look` ``: the tool is gone [removed]"]);
+    assert_eq!(lines, ["`look`: the tool is gone [removed]"]);
     assert_eq!(breaches(&new, &new), []);
 
     let with = |documents: Value| -> Manifest {
