@@ -18,6 +18,10 @@ use crate::manifest::{Manifest, Prompt, Tool};
 /// As many breaches as a message lists; the report has all.
 const MAX_LISTED: usize = 12;
 
+/// Schemas that are compared, of all tools together. Alternatives inside alternatives multiply, and a publisher wrote
+/// them. It leaves room for a thousand tools that all changed.
+const MAX_COMPARED: usize = 100_000;
+
 /// One way in which a version breaks what callers rely on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -116,10 +120,14 @@ pub fn may_break(before: &Version, after: &Version) -> bool {
 /// Everything that a later version breaks, whatever their numbers.
 #[must_use]
 pub fn breaches(before: &Manifest, after: &Manifest) -> Vec<Breach> {
-    let mut found = Vec::new();
+    let (mut found, mut left) = (Vec::new(), MAX_COMPARED);
     for old in &before.tools {
         match after.tools.iter().find(|new| new.name == old.name) {
-            Some(new) => tool(old, new, &mut found),
+            Some(new) => {
+                tool(old, new, &mut found);
+                found.extend(schema::input(old, new, &mut left));
+                found.extend(schema::output(old, new, &mut left));
+            }
             None => {
                 let message = "the tool is gone".to_owned();
                 let tool = Some(old.name.clone());
@@ -202,8 +210,6 @@ fn tool(old: &Tool, new: &Tool, found: &mut Vec<Breach>) {
             add(pointer, Rule::CallerRestricted, "it asks more of its callers");
         }
     }
-    found.extend(schema::input(old, new));
-    found.extend(schema::output(old, new));
 }
 
 fn prompt(old: &Prompt, new: Option<&Prompt>, found: &mut Vec<Breach>) {

@@ -17,6 +17,9 @@ const ENDINGS: [&str; 17] = [
 /// The shortest name in front of such an ending: `a.io` is a field, not a host.
 const MIN_LABEL: usize = 3;
 
+/// Bytes of a name that DNS can carry (RFC 1035, 2.3.4).
+const MAX_NAME: usize = 253;
+
 /// A host that a text names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Named {
@@ -59,7 +62,9 @@ fn authority(rest: &str) -> Option<String> {
     let is_part = |character: char| character.is_ascii_alphanumeric() || ".-@:%_".contains(character);
     let end = rest.find(|character| !is_part(character)).unwrap_or(rest.len());
     let after_user = rest[..end].rsplit('@').next()?;
-    let host = after_user.split(':').next()?.trim_end_matches(['.', '-']).to_ascii_lowercase();
+    let host = after_user.split(':').next()?;
+    // No name is longer, and each beginning of one is tried.
+    let host = host.get(..MAX_NAME).unwrap_or(host).trim_end_matches(['.', '-']).to_ascii_lowercase();
     if host.parse::<Ipv4Addr>().is_ok() {
         return Some(host);
     }

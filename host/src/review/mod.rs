@@ -10,6 +10,7 @@ pub mod difference;
 mod hidden;
 mod hosts;
 mod lookalikes;
+mod mentions;
 mod phrases;
 mod report;
 mod shadows;

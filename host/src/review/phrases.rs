@@ -146,7 +146,9 @@ pub(super) fn around(text: &str, start: usize, length: usize) -> String {
     const BEFORE: usize = 40;
     const SHOWN: usize = 120;
     let before = text[..start].chars().rev().take(BEFORE).map(char::len_utf8).sum::<usize>();
-    let line: Vec<&str> = text[start - before..].split_whitespace().collect();
+    // A run of text can be as long as the file.
+    let near: String = text[start - before..].chars().take(2 * SHOWN + length).collect();
+    let line: Vec<&str> = near.split_whitespace().collect();
     let cut = if before < start { "…" } else { "" };
     format!("{cut}{}", visible(&line.join(" "), SHOWN + length))
 }

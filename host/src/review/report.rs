@@ -147,7 +147,7 @@ impl Report {
         let look = |what: String| Finding { weight: Weight::Look, what };
         let mut found = Vec::new();
         if let Some(refused) = &self.refused {
-            found.push(danger(format!("it cannot be installed: {}", refused.message)));
+            found.push(danger(format!("it cannot be installed: {}", refused.message.replace("\n ", ";"))));
         }
         found.extend(self.hidden.iter().map(|hidden| danger(hidden.to_string())));
         found.extend(self.lookalikes.iter().map(|known| danger(known.to_string())));

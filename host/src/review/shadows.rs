@@ -3,11 +3,13 @@
 //! A model reads the descriptions of all tools together, so one can steer how the others are used without ever being
 //! called. Nothing here can know what is meant; it shows a reviewer where the words stand.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Serialize;
 
 use super::hidden::Text;
+use super::mentions::Mentions;
 use super::phrases::{self, Found};
 use super::report::Neighbour;
 use super::strings::Instruction;
@@ -17,7 +19,7 @@ use crate::manifest::{Manifest, visible};
 const MAX_LISTED: usize = 100;
 
 /// Fields that hold no sentences.
-const PLAIN: [&str; 12] = [
+const PLAIN: [&str; 11] = [
     "/$schema",
     "/publisher",
     "/slug",
@@ -27,7 +29,6 @@ const PLAIN: [&str; 12] = [
     "/uses/",
     "/http/",
     "/entities/",
-    "/secrets/0/name",
     "/limits",
     "/sandbox",
 ];
@@ -76,11 +77,11 @@ impl fmt::Display for Twin {
 
 /// Where a manifest speaks of other tools.
 pub(super) fn find(manifest: &Manifest, texts: &[Text], neighbours: &[Neighbour]) -> Vec<Shadow> {
-    let others: Vec<&Neighbour> = neighbours.iter().filter(|other| !is_self(manifest, other)).collect();
+    let mentions = Mentions::of(manifest, neighbours.iter().filter(|other| !is_self(manifest, other)));
     let mut found = Vec::new();
     for text in sentences(texts) {
         let orders = phrases::orders(&text.text);
-        let named = named(manifest, &text.text, &others, !orders.is_empty());
+        let named = mentions.in_text(&text.text, !orders.is_empty());
         let shadow = |other: Option<&(String, usize)>, order: Option<&Found>| Shadow {
             pointer: text.pointer.clone(),
             other: other.map(|(other, _)| visible(other, 140)),
@@ -116,13 +117,11 @@ pub(super) fn instructions(texts: &[Text]) -> Vec<Instruction> {
 
 /// Tools of the same names elsewhere.
 pub(super) fn twins(manifest: &Manifest, neighbours: &[Neighbour]) -> Vec<Twin> {
+    let own: BTreeSet<&str> = manifest.tools.iter().map(|tool| tool.name.as_str()).collect();
     let others = neighbours.iter().filter(|other| !is_self(manifest, other));
-    let twins = others.flat_map(|other| {
-        let is_shared = |tool: &&String| manifest.tools.iter().any(|own| own.name == **tool);
-        let twin = |tool: &String| Twin { tool: tool.clone(), other: other.name.to_string() };
-        other.tools.iter().filter(is_shared).map(twin).collect::<Vec<_>>()
-    });
-    twins.take(MAX_LISTED).collect()
+    let tools = others.flat_map(|other| other.tools.iter().map(move |tool| (&other.name, tool)));
+    let twins = tools.filter(|(_, tool)| own.contains(tool.as_str()));
+    twins.map(|(name, tool)| Twin { tool: tool.clone(), other: name.to_string() }).take(MAX_LISTED).collect()
 }
 
 fn is_self(manifest: &Manifest, other: &Neighbour) -> bool {
@@ -133,74 +132,3 @@ fn sentences(texts: &[Text]) -> impl Iterator<Item = &Text> {
     let is_plain = |pointer: &str| PLAIN.iter().any(|plain| pointer.starts_with(plain));
     texts.iter().filter(move |text| !text.is_name && !is_plain(&text.pointer))
 }
-
-/// Tools and capabilities of others that a text names, each with its first byte.
-fn named(manifest: &Manifest, text: &str, others: &[&Neighbour], has_order: bool) -> Vec<(String, usize)> {
-    let lower = text.to_ascii_lowercase();
-    let mut found: Vec<(String, usize)> = Vec::new();
-    let mut add = |name: String, start: usize| {
-        if !found.iter().any(|(known, at)| *known == name || *at == start) {
-            found.push((name, start));
-        }
-    };
-    let is_own = |tool: &str| manifest.tools.iter().any(|own| own.name == tool);
-    for other in others {
-        let (full, slug) = (other.name.to_string(), other.name.slug.as_str());
-        for tool in &other.tools {
-            let spellings = [format!("{full}.{tool}"), format!("{slug}.{tool}"), format!("{slug}__{tool}")];
-            if let Some(start) = spellings.iter().find_map(|spelling| word(&lower, spelling)) {
-                add(format!("{full}.{tool}"), start);
-            } else if tool.contains('_') && !is_own(tool) {
-                // A name of one word is also an ordinary word.
-                word(&lower, tool).into_iter().for_each(|start| add(format!("{full}.{tool}"), start));
-            }
-        }
-        if let Some(start) = word(&lower, &full) {
-            add(full, start);
-        } else if has_order && slug != manifest.slug {
-            word(&lower, slug).into_iter().for_each(|start| add(full.clone(), start));
-        }
-    }
-    if has_order {
-        // Whoever it may be: `mail.send` and `mail__send` are written as tools are.
-        let mut rest = 0;
-        let is_part = |character: char| character.is_ascii_alphanumeric() || "_-./".contains(character);
-        while let Some(start) = lower[rest..].find(is_part).map(|at| at + rest) {
-            let end = lower[start..].find(|character| !is_part(character)).map_or(lower.len(), |at| at + start);
-            let token = lower[start..end].trim_end_matches(['.', '-', '/']);
-            if is_tool_of_somebody(token, manifest) {
-                add(token.to_owned(), start);
-            }
-            rest = end;
-        }
-    }
-    found
-}
-
-/// The first place at which a name stands as a word of its own.
-fn word(text: &str, name: &str) -> Option<usize> {
-    let is_part = |character: Option<char>| {
-        character.is_some_and(|character| character.is_alphanumeric() || "_-".contains(character))
-    };
-    text.match_indices(name).map(|(start, _)| start).find(|start| {
-        let (before, after) = (text[..*start].chars().next_back(), text[start + name.len()..].chars().next());
-        !is_part(before) && !is_part(after)
-    })
-}
-
-fn is_tool_of_somebody(token: &str, manifest: &Manifest) -> bool {
-    let Some((front, tool)) = token.split_once("__").or_else(|| token.rsplit_once('.')) else { return false };
-    let slug = front.rsplit('/').next().unwrap_or(front);
-    let is_name = |name: &str| name.len() > 1 && name.starts_with(|first: char| first.is_ascii_lowercase());
-    let is_plain = |name: &str| is_name(name) && !name.contains(['.', '/']);
-    // A host and a file are written so too.
-    is_plain(slug)
-        && is_plain(tool)
-        && slug != manifest.slug
-        && !super::hosts::is_name(token)
-        && !FILE_ENDINGS.contains(&tool)
-}
-
-/// Words behind a dot that are no tools.
-const FILE_ENDINGS: [&str; 14] =
-    ["md", "txt", "json", "csv", "pdf", "png", "jpg", "html", "xml", "yaml", "toml", "js", "py", "rs"];

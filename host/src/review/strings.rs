@@ -77,7 +77,7 @@ pub(super) fn find(data: &[Vec<u8>], allowed: &[HostPattern]) -> Strings {
             for Named { host, is_url } in hosts::find(run) {
                 *named.entry(host).or_default() |= is_url;
             }
-            for found in phrases::instructions_in_data(run) {
+            for found in phrases::instructions_in_data(run).into_iter().take(MAX_LISTED) {
                 let around = phrases::around(run, found.start, found.phrase.len());
                 add(&mut strings.instructions, found.phrase.to_owned(), around);
             }
@@ -85,11 +85,9 @@ pub(super) fn find(data: &[Vec<u8>], allowed: &[HostPattern]) -> Strings {
     }
     let is_asked = |host: &str| allowed.iter().any(|pattern| pattern.matches_host(host));
     strings.more_hosts = named.len().saturating_sub(MAX_LISTED) as u64;
-    strings.hosts = named
-        .into_iter()
-        .map(|(name, is_url)| Host { is_asked: is_asked(&name), is_url, name })
-        // What is not asked for must not be cut off by what is.
-        .collect();
+    strings.hosts =
+        named.into_iter().map(|(name, is_url)| Host { is_asked: is_asked(&name), is_url, name }).collect();
+    // What is asked for must not crowd out what is not.
     strings.hosts.sort_by_key(|host| (host.is_asked, !host.is_url));
     strings.hosts.truncate(MAX_LISTED);
     strings

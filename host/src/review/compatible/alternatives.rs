@@ -1,8 +1,11 @@
 //! Values that may be one of several things: `anyOf` and `oneOf`.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
+
+use super::schema::is_annotation;
 
 /// The alternatives of a schema with their keyword.
 pub(super) fn of(schema: &Map<String, Value>) -> Option<(&'static str, &Vec<Value>)> {
@@ -11,17 +14,27 @@ pub(super) fn of(schema: &Map<String, Value>) -> Option<(&'static str, &Vec<Valu
 
 /// The schema with one alternative in the place of all. Where both say something, the alternative's word stands: that
 /// lets in more, so nothing is overlooked. The default is the whole's, and compared there.
-pub(super) fn with(schema: &Map<String, Value>, keyword: &str, alternative: &Value) -> Value {
-    let mut merged = schema.clone();
-    merged.remove(keyword);
-    merged.remove("default");
-    match alternative {
-        Value::Object(members) => merged.extend(members.clone()),
+pub(super) fn with<'a>(schema: &Map<String, Value>, keyword: &str, alternative: &'a Value) -> Cow<'a, Value> {
+    let is_alone = schema.keys().all(|known| known == keyword || is_annotation(known));
+    let Value::Object(members) = alternative else {
         // `true` adds nothing. What `false` lets in, nothing, is covered by anything.
-        Value::Bool(true) => {}
-        _ => return Value::Bool(false),
+        return if *alternative == Value::Bool(true) {
+            Cow::Owned(Value::Object(without(schema, keyword)))
+        } else {
+            Cow::Owned(Value::Bool(false))
+        };
+    };
+    if is_alone {
+        return Cow::Borrowed(alternative);
     }
-    Value::Object(merged)
+    let mut merged = without(schema, keyword);
+    merged.extend(members.clone());
+    Cow::Owned(Value::Object(merged))
+}
+
+fn without(schema: &Map<String, Value>, keyword: &str) -> Map<String, Value> {
+    let members = schema.iter().filter(|(known, _)| *known != keyword && !is_annotation(known));
+    members.map(|(known, value)| (known.clone(), value.clone())).collect()
 }
 
 /// Whether no value fits two of them, so that one of `oneOf` is the same as any.

@@ -4,15 +4,14 @@
 //! what the old one could have given, except that an output may have more properties. Where the answer cannot be known
 //! by looking at the keywords one by one, it is no: a change is refused that might have been none, never the other way.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::alternatives::{self, are_apart, types, values};
 use super::inlined::inlined;
 use super::{Breach, Rule};
 use crate::manifest::{Tool, visible};
-
-/// Comparisons of one pair of schemas. Alternatives inside alternatives multiply, and a publisher wrote them.
-const MAX_COMPARED: usize = 20_000;
 
 /// Characters of a value or a name that are shown.
 const SHOWN: usize = 60;
@@ -78,15 +77,18 @@ impl Side {
 }
 
 /// Whether a new version of a tool takes all that the old one took.
-pub(super) fn input(old: &Tool, new: &Tool) -> Vec<Breach> {
-    let mut walk = Walk::new(Side::Input, &old.name);
+///
+/// `left` is how many more schemas are compared.
+pub(super) fn input(old: &Tool, new: &Tool, left: &mut usize) -> Vec<Breach> {
+    let mut walk = Walk { side: Side::Input, tool: &old.name, left: *left, is_trial: false, found: Vec::new() };
     walk.documents(&new.input_schema, &old.input_schema, "/inputSchema");
+    *left = walk.left;
     walk.found
 }
 
 /// Whether a new version of a tool gives what the old one could have given, or more properties.
-pub(super) fn output(old: &Tool, new: &Tool) -> Vec<Breach> {
-    let mut walk = Walk::new(Side::Output, &old.name);
+pub(super) fn output(old: &Tool, new: &Tool, left: &mut usize) -> Vec<Breach> {
+    let mut walk = Walk { side: Side::Output, tool: &old.name, left: *left, is_trial: false, found: Vec::new() };
     match (&old.output_schema, &new.output_schema) {
         (None, _) => {}
         (Some(_), None) => {
@@ -94,6 +96,7 @@ pub(super) fn output(old: &Tool, new: &Tool) -> Vec<Breach> {
         }
         (Some(old), Some(new)) => walk.documents(old, new, "/outputSchema"),
     }
+    *left = walk.left;
     walk.found
 }
 
@@ -116,11 +119,7 @@ struct Walk<'a> {
     found: Vec<Breach>,
 }
 
-impl<'a> Walk<'a> {
-    fn new(side: Side, tool: &'a str) -> Self {
-        Self { side, tool, left: MAX_COMPARED, is_trial: false, found: Vec::new() }
-    }
-
+impl Walk<'_> {
     /// Several ways can lead to the same breach; it is one.
     fn add(&mut self, rule: Rule, pointer: &str, message: String) {
         let breach = Breach { tool: Some(self.tool.to_owned()), pointer: pointer.to_owned(), rule, message };
@@ -130,9 +129,11 @@ impl<'a> Walk<'a> {
     }
 
     fn documents(&mut self, general: &Map<String, Value>, special: &Map<String, Value>, at: &str) {
+        if general == special {
+            return;
+        }
         match (inlined(general), inlined(special)) {
             (Some(general), Some(special)) => self.covers(&general, &special, at),
-            _ if general == special => {}
             _ => self.add(Rule::NotComparable, at, "it changed, and is too large to compare".to_owned()),
         }
     }
@@ -219,10 +220,10 @@ impl<'a> Walk<'a> {
             let message = "its alternatives changed, and more than one of them may fit".to_owned();
             return self.add(Rule::NotComparable, &at, message);
         }
-        let each: Vec<Value> = match given {
+        let each: Vec<Cow<'_, Value>> = match given {
             Some((keyword, each)) => each.iter().map(|one| alternatives::with(special, keyword, one)).collect(),
             // One of several types is an alternative too.
-            None => types(special).into_iter().map(|name| of_type(special, name)).collect(),
+            None => types(special).into_iter().map(|name| Cow::Owned(of_type(special, name))).collect(),
         };
         for (index, one) in each.iter().enumerate() {
             if !known.iter().any(|known| self.is_covered(known, one)) {
@@ -385,7 +386,7 @@ impl<'a> Walk<'a> {
 
 /// The part of a schema that is of one type.
 fn of_type(schema: &Map<String, Value>, name: &str) -> Value {
-    let mut part = alternatives::with(schema, "type", &Value::Bool(true));
+    let mut part = alternatives::with(schema, "type", &Value::Bool(true)).into_owned();
     part["type"] = name.into();
     part
 }

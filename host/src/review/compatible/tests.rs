@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn manifest(version: &str, tools: Value) -> Manifest {
+fn manifest(version: &str, tools: &Value) -> Manifest {
     serde_json::from_value(json!({
         "publisher": "acme", "slug": "weather", "version": version, "title": "W", "description": "W.", "tools": tools,
     }))
@@ -22,23 +22,19 @@ fn tool(changes: &Value) -> Value {
 
 /// The breaches between two tools, as `pointer rule`.
 fn between(before: &Value, after: &Value) -> Vec<String> {
-    let manifest = |changes| manifest("1.0.0", json!([tool(changes)]));
+    let manifest = |changes| manifest("1.0.0", &json!([tool(changes)]));
     let found = breaches(&manifest(before), &manifest(after));
     found.iter().map(|breach| format!("{} {}", breach.pointer, breach.rule.as_str())).collect()
 }
 
-/// An object with the property `a` and whatever else is said.
-fn object(a: &Value, more: Value) -> Value {
-    let mut schema = json!({ "type": "object", "properties": { "a": a }, "additionalProperties": false });
-    let members = more.as_object().expect("members").clone();
-    schema.as_object_mut().expect("a schema").extend(members);
-    schema
+/// An object with the property `a` alone.
+fn object(a: &Value) -> Value {
+    json!({ "type": "object", "properties": { "a": a }, "additionalProperties": false })
 }
 
 /// What a change of the property `a` breaks as an input and as an output.
 fn both_ways(old: &Value, new: &Value) -> (Vec<String>, Vec<String>) {
-    let side =
-        |side: &str| between(&json!({ side: object(old, json!({})) }), &json!({ side: object(new, json!({})) }));
+    let side = |side: &str| between(&json!({ side: object(old) }), &json!({ side: object(new) }));
     let plain = |found: Vec<String>, side: &str| -> Vec<String> {
         found.iter().map(|line| line.replacen(&format!("/{side}/properties/a"), "", 1)).collect()
     };
@@ -279,10 +275,7 @@ fn references_are_followed_before_anything_is_compared() {
         } })
     };
     let (string, integer) = (json!({ "type": "string" }), json!({ "type": "integer" }));
-    assert_eq!(
-        between(&with(string.clone(), "a"), &json!({ "inputSchema": object(&string, json!({})) })),
-        [""; 0]
-    );
+    assert_eq!(between(&with(string.clone(), "a"), &json!({ "inputSchema": object(&string) })), [""; 0]);
     // Under any name: these are properties and no keywords.
     for name in ["a", "default", "enum", "const", "examples", "$ref", "description"] {
         assert_eq!(
@@ -322,7 +315,7 @@ fn comparing_ends_whatever_a_publisher_wrote() {
             }
             schema = json!({ "anyOf": each });
         }
-        json!({ "inputSchema": object(&schema, json!({})) })
+        json!({ "inputSchema": object(&schema) })
     };
     assert_eq!(between(&nested(2, false), &nested(2, true)), [""; 0]);
     let found = between(&nested(6, false), &nested(6, true));
@@ -367,8 +360,8 @@ fn tools_keep_what_they_promised() {
 
 #[test]
 fn names_stay_and_arguments_of_prompts_too() {
-    let old = || manifest("1.0.0", json!([tool(&json!({})), tool(&json!({ "name": "add" }))]));
-    let new = manifest("1.1.0", json!([tool(&json!({ "name": "add" })), tool(&json!({ "name": "watch" }))]));
+    let old = || manifest("1.0.0", &json!([tool(&json!({})), tool(&json!({ "name": "add" }))]));
+    let new = manifest("1.1.0", &json!([tool(&json!({ "name": "add" })), tool(&json!({ "name": "watch" }))]));
     let lines: Vec<_> = breaches(&old(), &new).iter().map(ToString::to_string).collect();
     assert_eq!(lines, ["`look`: the tool is gone [removed]"]);
     assert_eq!(breaches(&new, &new), []);
@@ -420,8 +413,8 @@ fn a_new_major_version_may_break_and_no_other() {
     for (before, after, expected) in cases {
         let version = |text: &str| text.parse::<Version>().expect("a version");
         assert_eq!(may_break(&version(before), &version(after)), expected, "{before} -> {after}");
-        let old = manifest(before, json!([tool(&json!({}))]));
-        let result = verify(&old, &manifest(after, json!([])));
+        let old = manifest(before, &json!([tool(&json!({}))]));
+        let result = verify(&old, &manifest(after, &json!([])));
         assert_eq!(result.is_ok(), expected, "{before} -> {after}");
         if let Err(error) = result {
             assert_eq!(error.kind, ErrorKind::BreakingChange);
@@ -429,7 +422,7 @@ fn a_new_major_version_may_break_and_no_other() {
         }
     }
     let hint = |before: &str, after: &str| {
-        verify(&manifest(before, json!([tool(&json!({}))])), &manifest(after, json!([])))
+        verify(&manifest(before, &json!([tool(&json!({}))])), &manifest(after, &json!([])))
             .expect_err("refused")
             .hint
     };

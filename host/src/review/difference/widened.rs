@@ -106,7 +106,7 @@ impl Shifts {
     }
 
     /// Adds what is more or less than it was, and nothing when it is the same.
-    fn compare<T: PartialOrd>(&mut self, about: About, old: T, new: T, what: String) {
+    fn compare<T: PartialOrd + Copy>(&mut self, about: About, old: T, new: T, what: String) {
         if new != old {
             self.0.push(Shift { about, is_wider: new > old, what });
         }
