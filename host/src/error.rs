@@ -131,6 +131,7 @@ kinds! {
     LockMismatch "lock/mismatch" Operator 1 "The bytes do not say what the lock file says of them."
     LockDiffers "lock/differs" Operator 1 "The home is not as the lock file says."
     LockSource "lock/no-source" Operator 1 "The bytes that the lock file names are nowhere to be had."
+    BreakingChange "registry/breaking-change" Capability 1 "The version breaks what an earlier one promised to its callers, and its number does not say so."
     LoopSchedule "loops/invalid-schedule" Caller 1 "The pattern, zone or interval of a loop cannot be used."
     LoopDefinition "loops/invalid-definition" Caller 1 "The name, tool, input, prompt or window of a loop cannot be used."
     LoopNotFound "loops/not-found" Caller 1 "There is no such loop, or no such run."

@@ -11,6 +11,7 @@
 //! | [`component`] | what a component's bytes say, without running them |
 //! | [`manifest`] | what a capability asks for, and whether it may ask so |
 //! | [`registry`] | which bytes a name means |
+//! | [`review`] | what a reviewer is told of a component |
 //! | [`policy`] | what a call may do |
 //! | [`tokens`] | whose bearer token one is |
 //! | [`shares`] | how much of this host one principal may take |
@@ -59,6 +60,7 @@ pub mod mcp;
 pub mod namespaces;
 pub mod policy;
 pub mod registry;
+pub mod review;
 pub mod runtime;
 pub mod scheduler;
 pub mod search;

@@ -44,6 +44,7 @@ mod programs;
 mod progress;
 mod python;
 mod retrieval;
+mod review;
 mod rotation;
 mod sandbox;
 mod sandbox_agents;

@@ -13,9 +13,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Manifest, grants_digest, tools_digest};
 use crate::policy::Grant;
 use crate::registry::{Against, Capability, CapabilityName, Digest, Entry, Exact, Recall};
+use crate::review::difference::{About, Change, Weight, Widening, changes, widenings};
 use crate::store::{Earlier, Recalled, not_kept};
 use crate::versions::lock::{ENGINE, Lock, Locked, Position};
-use crate::versions::{About, Carried, Change, Widening, carry, changes, widenings};
+use crate::versions::{Carried, carry};
 
 /// Another version of what is installed: what a person decides about.
 #[derive(Debug)]
@@ -39,6 +40,8 @@ pub struct Agreed {
     pub grants: Vec<Grant>,
     /// What was agreed to that is no grant.
     pub about: Vec<About>,
+    /// What its words and its contract with callers say now.
+    pub changes: bool,
 }
 
 /// A return to what was pinned before.
@@ -76,6 +79,12 @@ impl Upgrade {
         self.widenings.iter().filter_map(grant).collect()
     }
 
+    /// Whether its words, or what callers rely on, are others. What it asks is asked apart.
+    #[must_use]
+    pub fn says_otherwise(&self) -> bool {
+        self.changes.iter().any(|change| change.weight != Weight::Asks)
+    }
+
     /// What came with the version and was not agreed to.
     #[must_use]
     pub fn not_agreed(&self, agreed: &Agreed) -> Vec<&Widening> {
@@ -111,6 +120,10 @@ impl Admin {
         let open: Vec<_> = upgrade.not_agreed(agreed).into_iter().map(|widening| widening.what.clone()).collect();
         if !open.is_empty() {
             let message = format!("nobody agreed that {}", open.join("; that "));
+            return Err(Error::new(ErrorKind::NotAllowed, message));
+        }
+        if upgrade.says_otherwise() && !agreed.changes {
+            let message = "nobody agreed to what it says otherwise than before";
             return Err(Error::new(ErrorKind::NotAllowed, message));
         }
         let record = self.replacing(&upgrade.offer)?;

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn c28_and_c29_only_an_exact_version_is_one() {
+    fn c_28_c_29_only_an_exact_version_is_one() {
         for good in ["acme/weather@1.2.0", "acme/weather@0.0.1", "acme/weather@1.0.0-rc.1"] {
             assert_eq!(good.parse::<Exact>().unwrap().to_string(), good);
         }

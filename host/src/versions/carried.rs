@@ -3,8 +3,9 @@
 //! What a person gave to the bytes before is carried over as far as both manifests declare it: never more than was
 //! given, never what the new version would reach further with it.
 
-use crate::manifest::{Manifest, NamespaceName};
-use crate::policy::{Approval, Grant, HostPattern, asks, check_approval, check_grant};
+use crate::manifest::Manifest;
+use crate::policy::{Approval, Grant, asks, check_approval, check_grant};
+use crate::review::difference::covers;
 
 /// Decisions that stand, and those that do not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,13 +46,4 @@ pub fn carry(before: &Manifest, after: &Manifest, grants: &[Grant], approvals: &
         }
     }
     carried
-}
-
-/// Whether one grant gives all that another would.
-pub(super) fn covers(grant: &Grant, other: &Grant) -> bool {
-    let pattern = |grant: &Grant| grant.entry.as_ref().and_then(|entry| entry.parse::<HostPattern>().ok());
-    grant == other
-        || grant.namespace == NamespaceName::Http
-            && other.namespace == NamespaceName::Http
-            && pattern(grant).zip(pattern(other)).is_some_and(|(wide, narrow)| wide.covers(&narrow))
 }

@@ -1,16 +1,12 @@
-//! From one version of a capability to another: what it would have that it has not, what of earlier decisions still
-//! stands, and how the versions of a home are written down.
+//! From one version of a capability to another: what of earlier decisions still stands, and how the versions of a home
+//! are written down. What differs is `review/`'s, and said there once.
 //!
-//! Pure. It decides what is asked of a person, and gives nothing: that is `admin/`.
+//! Pure. It gives nothing: that is `admin/`.
 
 mod carried;
-mod changed;
 pub mod lock;
-mod widened;
 
 pub use carried::{Carried, carry};
-pub use changed::{Change, changes};
-pub use widened::{About, Widening, widenings};
 
 #[cfg(test)]
 mod tests;

@@ -65,7 +65,7 @@ fn what_is_written_is_read_and_written_the_same_again() {
 }
 
 #[test]
-fn c26_c27_c28_what_was_edited_wrongly_is_refused_with_its_line() {
+fn c_26_c_27_c_28_what_was_edited_wrongly_is_refused_with_its_line() {
     use ErrorKind::{LockDigest, LockInvalid, LockUnpinned, VersionInexact};
     let text = write(&lock());
     let component = digest("notes").to_string();
