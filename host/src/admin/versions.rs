@@ -133,6 +133,11 @@ impl Admin {
         self.pin(offer, Decision { grants, approvals, over, record, ..Decision::default() })
     }
 
+    /// The bytes of this digest, checked.
+    pub fn bytes(&self, digest: &Digest) -> Result<Vec<u8>> {
+        self.artifacts.read(digest)
+    }
+
     /// The versions that a name was pinned to before, the newest first.
     pub fn earlier(&self, name: &CapabilityName) -> Result<Vec<Earlier>> {
         self.store.earlier(name)

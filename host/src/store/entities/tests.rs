@@ -497,12 +497,12 @@ async fn purging_removes_everything_once() {
     home.change(vec![put("a", "1", Expected::Any)]).await.unwrap();
     home.change(vec![put("a", "2", Expected::Any), put("b", "1", Expected::Any)]).await.unwrap();
     let name = notes().name;
-    let (digest, removed, _) = home.store.purge(&name, record("purged")).unwrap();
-    assert_eq!((digest, removed), (Some(Digest::of(b"notes")), Sums { documents: 2, bytes: 4 }));
+    let (digests, removed, _) = home.store.purge(&name, record("purged")).unwrap();
+    assert_eq!((digests, removed), (vec![Digest::of(b"notes")], Sums { documents: 2, bytes: 4 }));
     assert_eq!(home.store.holdings().unwrap(), []);
     assert_eq!((home.history("a"), home.list(&notes(), "")), (vec![], vec![]));
-    let (digest, removed, _) = home.store.purge(&name, record("again")).unwrap();
-    assert_eq!((digest, removed), (None, Sums::default()));
+    let (digests, removed, _) = home.store.purge(&name, record("again")).unwrap();
+    assert_eq!((digests, removed), (vec![], Sums::default()));
     let rows = home.store.look(|connection| {
         let count = |table: &str| {
             connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| read_count(row, 0))
