@@ -36,6 +36,7 @@ mod new;
 pub mod output;
 mod principal;
 mod prompt;
+mod recalled;
 pub mod reference;
 mod report;
 mod restrict;
