@@ -33,6 +33,7 @@
 //! | [`store`] | how all this is kept |
 //! | `text` | which characters of a publisher's text reach an agent |
 //! | [`build`] | how source becomes a capability |
+//! | [`versions`] | what another version would have, and how versions are written down |
 //! | [`mcp`] | how agents speak with this host |
 //! | [`cli`] | how people do |
 
@@ -73,3 +74,4 @@ pub mod tokens;
 pub mod typed;
 pub mod upstreams;
 pub mod validate;
+pub mod versions;

@@ -14,11 +14,12 @@ use super::cache::Sealed;
 use super::function::Function;
 use super::{CompiledCache, Compiler, Engine, State};
 use crate::clock::monotonic;
+use crate::component;
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::NamespaceName;
 use crate::namespaces;
 use crate::policy::Granted;
-use crate::registry::{Artifacts, Digest};
+use crate::registry::{Artifacts, Capability, Digest};
 use crate::telemetry::Telemetry;
 
 /// Code that is kept ready in memory, in bytes of compiled code: a dozen interpreters, or thousands of
@@ -86,7 +87,7 @@ impl Loader {
         if let Some(loaded) = cell.get() {
             return Ok(loaded.linked.clone());
         }
-        let loaded = cell.get_or_try_init(|| self.link(&digest, granted)).await?;
+        let loaded = cell.get_or_try_init(|| self.link(granted)).await?;
         let linked = loaded.linked.clone();
         self.make_room();
         Ok(linked)
@@ -99,8 +100,8 @@ impl Loader {
         self.unsealed(&sealed).map(drop)
     }
 
-    async fn link(&self, digest: &Digest, granted: &Granted) -> Result<Loaded> {
-        let component = self.component(digest).await?;
+    async fn link(&self, granted: &Granted) -> Result<Loaded> {
+        let component = self.component(granted.capability()).await?;
         let linker = namespaces::linker(self.engine.raw(), granted)
             .map_err(|error| Error::internal("the namespaces do not link").detail(error))?;
         let bytes = component.image_range();
@@ -144,11 +145,13 @@ impl Loader {
         Error::new(kind, message).hint(hint).detail(format!("{error:#}"))
     }
 
-    async fn component(&self, digest: &Digest) -> Result<Component> {
-        // The bytes are hashed on every load, also when compiled code is at hand: the pin is the component.
+    async fn component(&self, capability: &Capability) -> Result<Component> {
+        // The bytes are read once and hashed on every load, also when compiled code is at hand: the pin is the
+        // component, and what was decided about is what it says of itself.
         // Reading, hashing and mapping megabytes is no work for a thread that does I/O.
-        let bytes = block_in_place(|| self.artifacts.read(digest))?;
-        let sealed = self.code(digest, &bytes).await?;
+        let bytes = block_in_place(|| self.artifacts.read(&capability.digest))?;
+        component::agrees(&bytes, &capability.manifest)?;
+        let sealed = self.code(&capability.digest, &bytes).await?;
         self.unsealed(&sealed)
     }
 
