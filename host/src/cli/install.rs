@@ -1,17 +1,17 @@
 //! `remit install`: show what a component asks, and grant what the installer confirms.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
 
-use super::{Context, asks, compiled, describe, missing, prompt, source};
+use super::{Context, asks, compiled, describe, missing, prompt, reviewed, source};
 use crate::admin::{Admin, Offer};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Grant, same_grant};
 use crate::registry::{CapabilityName, Entry};
+use crate::review::difference::Difference;
 
 /// Install a capability from a file, and decide what it is granted
 ///
@@ -78,12 +78,20 @@ fn decide(args: &InstallArgs, offer: &Offer) -> Result<Option<Vec<Grant>>> {
         return asks::chosen(&args.grants, &offer.asks).map(Some);
     }
     let groups = asks::groups(&offer.asks);
+    let name = &offer.capability.name;
+    let others = offer.replaces.as_ref().filter(|before| before.capability.digest != offer.capability.digest);
+    if let Some(before) = others.filter(|_| !prompt::somebody_is_there()) {
+        // Also when it asks for nothing: its words, schemas and code are others.
+        let (old, new) = (&before.capability.manifest.version, &offer.capability.manifest.version);
+        let message = format!("nobody is at a terminal to decide whether `{name}` {new} takes the place of {old}");
+        return Err(Error::new(ErrorKind::Usage, message)
+            .hint("pass `--grant SPEC` for each grant, `--grant none`, or `--yes` for all it asks"));
+    }
     if groups.is_empty() && !prompt::somebody_is_there() {
         // There is nothing to decide about.
         return Ok(Some(Vec::new()));
     }
     if !prompt::somebody_is_there() {
-        let name = &offer.capability.name;
         return Err(Error::new(
             ErrorKind::Usage,
             format!("nobody is at a terminal to decide what `{name}` is granted"),
@@ -140,28 +148,12 @@ fn difference(offer: &Offer, before: &Entry) -> String {
     }
     let way = if new.version < old.version { "downgrade" } else { "upgrade" };
     let mut text = format!("{way} from {} to {}\n", old.version, new.version);
-    let widened = offer.asks.iter().filter(|ask| !was_asked(ask, before)).count();
-    let secrets = new.secrets.iter().filter(|secret| !old.secrets.contains(secret)).count();
-    match widened + secrets {
-        0 => text.push_str("  asks for nothing new\n"),
-        more => {
-            let _ = writeln!(text, "  asks for {} that it did not before", super::figures::plural(more, "thing"));
-        }
-    }
-    let names = |tools: &[crate::manifest::Tool], others: &[crate::manifest::Tool]| -> Vec<String> {
-        let is_missing = |name: &str| !others.iter().any(|other| other.name == name);
-        tools.iter().filter(|tool| is_missing(&tool.name)).map(|tool| tool.name.clone()).collect()
-    };
-    for (what, tools) in [("added", names(&new.tools, &old.tools)), ("removed", names(&old.tools, &new.tools))] {
-        if !tools.is_empty() {
-            let _ = writeln!(text, "  tools {what}: {}", tools.join(", "));
-        }
-    }
-    let name = &offer.capability.name;
-    text.push_str(
-        "  grants and approvals of the other version are not carried over: `remit upgrade` carries them\n",
-    );
-    let _ = writeln!(text, "  the other version is kept: remit rollback {name}");
+    let digest = before.capability.digest.to_string();
+    text.push_str(&reviewed::difference(&Difference::of_manifests(old, &digest, new)));
+    text.push_str("  grants and approvals of the other version are not carried over: `remit upgrade` carries them
+");
+    text.push_str("  the other version is kept: `remit rollback` returns to it
+");
     text
 }
 

@@ -40,8 +40,6 @@ pub struct Difference {
     pub exports: Delta,
     /// Hosts in its bytes, whether it asks for them or not.
     pub hosts: Delta,
-    /// Bytes of the earlier file.
-    pub size: u64,
 }
 
 /// One tool that differs.
@@ -82,20 +80,29 @@ impl Difference {
     /// From what an earlier version's bytes say to what a later one's do.
     #[must_use]
     pub fn between(before: &Report, after: &Report) -> Self {
-        let (old, new) = (&before.manifest, &after.manifest);
-        let (tools, fields) = changes(old, new).into_iter().partition(|change| change.tool().is_some());
         let hosts = |report: &Report| report.strings.hosts.iter().map(|host| host.name.clone()).collect();
         Self {
-            version: old.version.clone(),
-            digest: before.digest.clone(),
-            widened: widenings(old, new),
-            narrowed: narrowings(old, new),
-            tools: tool_changes(old, new, tools),
-            fields,
             imports: Delta::between(before.imports.clone(), after.imports.clone()),
             exports: Delta::between(before.exports.clone(), after.exports.clone()),
             hosts: Delta::between(hosts(before), hosts(after)),
-            size: before.size,
+            ..Self::of_manifests(&before.manifest, &before.digest, &after.manifest)
+        }
+    }
+
+    /// From what an earlier version's manifest says to what a later one's does, when only those are at hand.
+    #[must_use]
+    pub fn of_manifests(before: &Manifest, digest: &str, after: &Manifest) -> Self {
+        let (tools, fields) = changes(before, after).into_iter().partition(|change| change.tool().is_some());
+        Self {
+            version: before.version.clone(),
+            digest: digest.to_owned(),
+            widened: widenings(before, after),
+            narrowed: narrowings(before, after),
+            tools: tool_changes(before, after, tools),
+            fields,
+            imports: Delta::default(),
+            exports: Delta::default(),
+            hosts: Delta::default(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Reports from bytes: what hostile components hide from a reader of their manifest, and what plain ones show.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::difference::{Difference, What};
@@ -287,6 +288,33 @@ fn a_difference_shows_tools_asks_and_what_the_bytes_name() {
 }
 
 #[test]
+fn a_release_is_sent_only_when_it_is_in_order_and_breaks_no_promise() {
+    let bytes = |version: &str, changes: &[(&str, Value)]| {
+        let changes: Vec<_> = changes.iter().cloned().chain([("/version", json!(version))]).collect();
+        embed(&component(""), &manifest(&changes)).expect("embedded")
+    };
+    let outcome = |new: &[u8], before: Option<&[u8]>| match publishable(new, before, &[]) {
+        Ok(release) => {
+            if release.compared().is_some() {
+                "compared"
+            } else {
+                "first"
+            }
+        }
+        Err(error) => error.kind.code(),
+    };
+    let first = bytes("1.0.0", &[]);
+    let gone = [("/tools/0/name", json!("get_weather"))];
+    assert_eq!(outcome(&first, None), "first");
+    assert_eq!(outcome(&bytes("1.0.1", &[]), Some(&first)), "compared");
+    assert_eq!(outcome(&bytes("1.0.1", &gone), Some(&first)), "registry/breaking-change");
+    assert_eq!(outcome(&bytes("2.0.0", &gone), Some(&first)), "compared");
+    assert_eq!(outcome(&bytes("1.0.1", &[("/slug", json!("sky"))]), Some(&first)), "host/usage");
+    assert_eq!(outcome(&bytes("1.0.1", &[("/title", json!("a\u{200b}"))]), Some(&first)), "manifest/invalid");
+    assert_eq!(outcome(b"\0asm", Some(&first)), "component/invalid");
+}
+
+#[test]
 fn a_report_is_whole_as_json() {
     let report =
         report(r#"(data (i32.const 0) "https://evil.example.net/")"#, &[], &[neighbour("x/weather", &[])]);
@@ -317,4 +345,38 @@ fn a_report_is_whole_as_json() {
     );
     assert_eq!(value["lookalikes"][0]["likeness"], "same");
     assert_eq!(value["asks"][0], json!({ "namespace": "http" }));
+}
+
+proptest! {
+    /// Whatever lies in the data: it is read to the end, and nothing of it acts on who reads the report.
+    #[test]
+    fn any_data_gives_a_report(bytes in proptest::collection::vec(any::<u8>(), 0..200), text in ".{0,60}") {
+        let spliced = [b"https://".as_slice(), &bytes, text.as_bytes(), b"secretly ", &bytes, b".example.com"].concat();
+        let found = super::strings::find(&[spliced, bytes], &[]);
+        for line in found.instructions.iter().map(ToString::to_string).chain(found.hosts.into_iter().map(|host| host.name)) {
+            prop_assert!(!line.chars().any(crate::manifest::is_hidden), "{:?}", line);
+        }
+    }
+
+    /// Whatever a file is: it is reported or refused.
+    #[test]
+    fn any_file_is_reported_or_refused(at in 0usize..2_000, byte in any::<u8>()) {
+        let mut bytes = embed(&component(r#"(data (i32.const 8) "https://a.example.com")"#), &manifest(&[])).expect("embedded");
+        let at = at % bytes.len();
+        bytes[at] = byte;
+        if let Ok(report) = Report::of(&bytes, &[]) {
+            prop_assert_eq!(report.digest.clone(), crate::registry::Digest::of(&bytes).to_string());
+            let _ = report.findings();
+        }
+    }
+
+    /// Whatever a text is: places are places in it.
+    #[test]
+    fn any_text_is_searched(text in "\\PC{0,80}", order in "(before using |instead of |always call )?", rest in ".{0,40}") {
+        let description = format!("{text} {order}{rest}");
+        let report = report("", &[("/tools/0/description", json!(description))], &[neighbour("post/mail", &["send_it"])]);
+        for line in said(&report) {
+            prop_assert!(!line.chars().any(|character| crate::manifest::is_hidden(character) && character != '\n'), "{:?}", line);
+        }
+    }
 }
