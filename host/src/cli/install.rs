@@ -150,10 +150,14 @@ fn difference(offer: &Offer, before: &Entry) -> String {
     let mut text = format!("{way} from {} to {}\n", old.version, new.version);
     let digest = before.capability.digest.to_string();
     text.push_str(&reviewed::difference(&Difference::of_manifests(old, &digest, new)));
-    text.push_str("  grants and approvals of the other version are not carried over: `remit upgrade` carries them
-");
-    text.push_str("  the other version is kept: `remit rollback` returns to it
-");
+    text.push_str(
+        "  grants and approvals of the other version are not carried over: `remit upgrade` carries them
+",
+    );
+    text.push_str(
+        "  the other version is kept: `remit rollback` returns to it
+",
+    );
     text
 }
 

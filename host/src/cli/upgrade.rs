@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Context, asks, compiled, describe, prompt, reviewed, source};
 use crate::admin::{Admin, Agreed, Upgrade};
 use crate::error::{Error, ErrorKind, Result};
-use crate::manifest::visible;
+use crate::manifest::{Runtime, visible};
 use crate::policy::Grant;
 use crate::review::Report;
 use crate::review::difference::{About, Difference, Widening};
@@ -251,8 +251,7 @@ fn shown(upgrade: &Upgrade, admin: &Admin) -> Result<String> {
     let way = if new < old { "downgrade" } else { "upgrade" };
     let mut text = describe::head(&offer.capability, offer.origin.as_ref());
     let _ = writeln!(text, "\n{way} from {old} to {new}");
-    let reports = (Report::of(&admin.bytes(&before.capability.digest)?, &[])?, Report::of(&offer.bytes, &[])?);
-    let _ = write!(text, "\n{}", reviewed::difference(&Difference::between(&reports.0, &reports.1)));
+    let _ = write!(text, "\n{}", reviewed::difference(&difference(upgrade, admin)?));
     let _ = writeln!(text, "\nstands");
     let stands: Vec<String> = carried.grants.iter().map(|grant| format!("grant {}", spell(grant))).collect();
     let approved = carried.approvals.iter().map(|approval| {
@@ -273,6 +272,17 @@ fn shown(upgrade: &Upgrade, admin: &Admin) -> Result<String> {
         let _ = writeln!(text, "\nsecrets go nowhere new until you say so: remit approve {name} SECRET");
     }
     Ok(text)
+}
+
+/// What differs, in the bytes too where both are components.
+fn difference(upgrade: &Upgrade, admin: &Admin) -> Result<Difference> {
+    let (old, new) = (&upgrade.before.capability, &upgrade.offer);
+    if new.capability.manifest.runtime == Runtime::Builtin {
+        let digest = old.digest.to_string();
+        return Ok(Difference::of_manifests(&old.manifest, &digest, &new.capability.manifest));
+    }
+    let before = Report::of(&admin.bytes(&old.digest)?, &[])?;
+    Ok(Difference::between(&before, &Report::of(&new.bytes, &[])?))
 }
 
 fn list(text: &mut String, lines: Vec<String>) {
