@@ -479,6 +479,9 @@ impl Default for UpstreamConfig {
 pub struct RegistriesConfig {
     /// The name of the one that is meant where none is named. Default: the only one.
     pub default: Option<String>,
+    /// Minutes between two times that `remit serve` asks what was said against installed releases; 0 for never.
+    /// Default: 60.
+    pub refresh_minutes: Option<u64>,
     /// By name.
     #[serde(flatten)]
     pub by_name: BTreeMap<String, RegistryConfig>,

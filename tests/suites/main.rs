@@ -43,6 +43,7 @@ mod processes;
 mod programs;
 mod progress;
 mod python;
+mod releases;
 mod retrieval;
 mod review;
 mod rotation;

@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Manifest, grants_digest, tools_digest};
 use crate::policy::{Grant, check_approval};
 use crate::registry::{Against, Capability, CapabilityName, Digest, Entry, Exact, Recall};
+use crate::registries::Resolved;
 use crate::review::difference::{About, Change, Weight, Widening, changes, widenings};
 use crate::store::{Earlier, Recalled, not_kept};
 use crate::versions::lock::{ENGINE, Lock, Locked, Position};
@@ -111,6 +112,12 @@ impl Admin {
             before,
             offer,
         })
+    }
+
+    /// What a release offers that was fetched and verified.
+    pub fn offer_release(&self, resolved: Resolved) -> Result<Offer> {
+        let offer = self.offer(resolved.bytes)?;
+        Ok(Offer { origin: Some(resolved.origin), ..offer })
     }
 
     /// Puts another version in the place of the installed one, with what stands and what was agreed to, in one

@@ -13,13 +13,16 @@ use crate::policy::{Grant, same_grant};
 use crate::registry::{CapabilityName, Entry};
 use crate::review::difference::Difference;
 
-/// Install a capability from a file, and decide what it is granted
+/// Install a capability from a registry or a file, and decide what it is granted
 ///
 /// Shows what the component asks before anything changes. At a terminal each ask is a question; elsewhere
-/// say it with `--grant` or `--yes`. Grants belong to the exact bytes: another version is asked about anew.
+/// say it with `--grant` or `--yes`. Grants belong to the exact bytes: another version is asked about anew, or comes by
+/// `remit upgrade`. A release is named by one exact version; its signature and its review are verified by the keys that
+/// this data directory trusts. A file needs neither, and is shown as unsigned.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  remit install acme/weather@1.2.0
   remit install weather.wasm
   remit install weather.wasm --grant http:api.example.com
   remit install weather.wasm --grant http --grant http:ownCredentials
@@ -27,8 +30,12 @@ Examples:
   remit install weather.wasm --yes
   remit install remit/loops")]
 pub(super) struct InstallArgs {
-    /// The component, as `remit build` makes it, or the name of a capability of this program: `remit/loops`
+    /// A release, `publisher/slug@1.2.0`; or a component, as `remit build` makes it; or the name of a capability of this
+    /// program: `remit/loops`
     file: PathBuf,
+    /// The registry that has the release [default: the one that `remit.toml` names]
+    #[arg(long, value_name = "NAME")]
+    registry: Option<String>,
     /// Grant this and ask no questions: `http` (every host it asks for), `http:HOST`,
     /// `http:ownCredentials`, another namespace, `entities:NAME`, or `none`; may be repeated
     #[arg(long = "grant", value_name = "SPEC")]
@@ -44,7 +51,7 @@ pub(super) fn run(args: InstallArgs, context: &Context) -> Result<()> {
     let output = context.output;
     let app = context.open()?;
     let admin = app.admin();
-    let offer = source::offer(&args.file, admin, context)?;
+    let offer = source::offer(&args.file, args.registry.as_deref(), &app, context)?;
     let name = offer.capability.name.clone();
     if args.yes || !args.grants.is_empty() {
         output.note(&offered(&offer));

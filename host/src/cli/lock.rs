@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use super::{Context, compiled, figures};
-use crate::admin::Admin;
+use super::{Context, compiled, figures, on_threads, refresh};
 use crate::app::App;
 use crate::component;
 use crate::error::{Error, ErrorKind, Result};
+use crate::registries::check;
 use crate::registry::Digest;
+use crate::signing::{WithdrawalKind, verify};
 use crate::store::{Existing, open_regular, write_whole};
-use crate::versions::lock::{Lock, differences, read, write};
+use crate::versions::lock::{Lock, Locked, differences, read, write};
 
 /// Bytes of a lock: far more than ten thousand installs need.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -71,7 +72,7 @@ pub(super) fn lock(args: LockArgs, context: &Context) -> Result<()> {
     let LockArgs { file, check } = args;
     let app = context.open()?;
     let here = app.admin().lock()?;
-    let count = figures::plural(here.entries.len(), "capability");
+    let count = figures::plural(here.entries.len(), "install");
     if check {
         let lines = differences(&read_file(&file)?, &here);
         if lines.is_empty() {
@@ -98,7 +99,8 @@ pub(super) fn sync(args: SyncArgs, context: &Context) -> Result<()> {
     let SyncArgs { components, locked: _, file, prune } = args;
     let lock = read_file(&file)?;
     let app = context.open()?;
-    let fetched = fetched(&lock, &components, app.admin())?;
+    refresh::tell(&on_threads(refresh::refresh(&app))?, context.output);
+    let fetched = fetched(&lock, &components, &app, context)?;
     prepare(&app, &fetched, context)?;
     let synced = app.admin().follow(&lock, &fetched, prune)?;
     compiled::forget(&app, &synced.left)?;
@@ -138,8 +140,14 @@ fn read_file(file: &Path) -> Result<Lock> {
     read(&file.display().to_string(), &text)
 }
 
-/// The bytes of entries that are not in this home, from the named files. A file that no entry names is a mistake.
-fn fetched(lock: &Lock, components: &[PathBuf], admin: &Admin) -> Result<BTreeMap<Digest, Vec<u8>>> {
+/// The bytes of entries that are not in this home, from the named files and from registries. A file that no entry names
+/// is a mistake.
+fn fetched(
+    lock: &Lock,
+    components: &[PathBuf],
+    app: &App,
+    context: &Context,
+) -> Result<BTreeMap<Digest, Vec<u8>>> {
     let mut fetched = BTreeMap::new();
     for file in components {
         let bytes = component::read(file)?;
@@ -150,7 +158,14 @@ fn fetched(lock: &Lock, components: &[PathBuf], admin: &Admin) -> Result<BTreeMa
         }
         fetched.insert(digest, bytes);
     }
-    for entry in admin.missing(lock)?.iter().filter(|entry| !fetched.contains_key(&entry.component)) {
+    for entry in app.admin().missing(lock)? {
+        if fetched.contains_key(&entry.component) {
+            continue;
+        }
+        if let Some(origin) = &entry.origin {
+            fetched.insert(entry.component, download(&entry, &origin.registry, app, context)?);
+            continue;
+        }
         let message = format!(
             "line {}: the bytes of `{}` are not here, and no registry is named for them",
             entry.position.0,
@@ -159,6 +174,26 @@ fn fetched(lock: &Lock, components: &[PathBuf], admin: &Admin) -> Result<BTreeMa
         return Err(Error::new(ErrorKind::LockSource, message).hint("remit sync --locked FILE.wasm"));
     }
     Ok(fetched)
+}
+
+/// The bytes of a locked release from its registry. It was decided about when the lock was written, so that a yank does
+/// not stand against it; its publisher must have signed these bytes, and nobody may have revoked them.
+fn download(entry: &Locked, registry: &str, app: &App, context: &Context) -> Result<Vec<u8>> {
+    let (registry, owners, release) = (app.registry(Some(registry))?, app.admin().owners()?, entry.release());
+    let mut bar = context.output.bar("downloading");
+    on_threads(async {
+        let verified = verify(&release, &registry.release(&release).await?, &owners)?;
+        if verified.component != entry.component {
+            let message = format!("line {}: the registry has other bytes for `{release}`", entry.position.0);
+            return Err(Error::new(ErrorKind::DigestMismatch, message));
+        }
+        if matches!(verified.against, Some((WithdrawalKind::Revoke, ..))) {
+            return Err(verified.installable().err().unwrap_or_else(|| Error::internal("what was revoked is refused")));
+        }
+        let bytes = registry.bytes(&entry.component, &mut bar).await?;
+        check(&verified, &bytes)?;
+        Ok(bytes)
+    })
 }
 
 /// Compiles what came, before anything changes.

@@ -38,6 +38,7 @@ mod principal;
 mod prompt;
 mod recalled;
 pub mod reference;
+mod refresh;
 mod report;
 mod restrict;
 mod reviewed;
@@ -140,6 +141,7 @@ enum Command {
     Flag(flag::FlagArgs),
     Loops(loops::LoopsArgs),
     Mcp(mcp::McpArgs),
+    Refresh(refresh::RefreshArgs),
     Lock(lock::LockArgs),
     Sync(lock::SyncArgs),
     Audit(audit::AuditArgs),
@@ -244,6 +246,7 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Flag(args) => flag::run(args, context),
         Command::Loops(args) => loops::run(args, context),
         Command::Mcp(args) => mcp::run(args, context),
+        Command::Refresh(args) => refresh::run(args, context),
         Command::Lock(args) => lock::lock(args, context),
         Command::Sync(args) => lock::sync(args, context),
         Command::Audit(args) => audit::run(args, context),

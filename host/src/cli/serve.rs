@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::Output;
 use super::token::{self, Origin};
-use super::{Context, on_threads, principal, recalled};
+use super::{Context, on_threads, principal, recalled, refresh};
 use crate::call::Host;
 use crate::config::{Config, Tools};
 use crate::error::{Error, ErrorKind, Result};
@@ -79,7 +79,11 @@ pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
         let host = app.host()?;
         let schedules = app.scheduler()?.start()?;
         let doors = Doors { host, issuers: app.issuers()?, caller };
-        let served = serve(&args, &home, config, doors, context.output).await;
+        let asking = refresh::keep_asking(&app, config.registries.refresh_minutes);
+        let served = tokio::select! {
+            served = serve(&args, &home, config, doors, context.output) => served,
+            () = asking => Ok(()),
+        };
         schedules.stop().await;
         app.leave_upstreams().await;
         telemetry.stop().await;

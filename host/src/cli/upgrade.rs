@@ -7,10 +7,13 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{Context, asks, compiled, describe, prompt, reviewed, source};
-use crate::admin::{Admin, Agreed, Upgrade};
+use crate::admin::{Admin, Agreed, Offer, Upgrade};
+use crate::app::App;
+use crate::builtin;
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Runtime, visible};
 use crate::policy::Grant;
+use crate::registry::CapabilityName;
 use crate::review::Report;
 use crate::review::difference::{About, Difference, Widening};
 use crate::versions::lock::spell;
@@ -23,14 +26,18 @@ use crate::versions::lock::spell;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  remit upgrade acme/weather@1.2.0
+  remit upgrade acme/weather
   remit upgrade weather-1.1.0.wasm
   remit upgrade weather-1.1.0.wasm --agree changes --grant http:api.example.org
   remit upgrade weather-1.1.0.wasm --agree changes --agree limits --grant none
   remit upgrade weather-1.1.0.wasm --yes")]
 pub(super) struct UpgradeArgs {
-    /// The file of the new version
-    #[arg(value_name = "FILE")]
+    /// A release, `publisher/slug@1.2.0`; or a file; or `publisher/slug` alone: the newest release that its registry has
     target: PathBuf,
+    /// The registry [default: the one that the installed version came from, or that `remit.toml` names]
+    #[arg(long, value_name = "NAME")]
+    registry: Option<String>,
     /// Grant this of what it asks, as `remit install --grant` does, or `none` of what is new; may be repeated
     #[arg(long = "grant", value_name = "SPEC")]
     grants: Vec<String>,
@@ -85,7 +92,7 @@ pub(super) fn run(args: UpgradeArgs, context: &Context) -> Result<()> {
     let output = context.output;
     let app = context.open()?;
     let admin = app.admin();
-    let upgrade = admin.upgrade(source::offer(&args.target, admin, context)?)?;
+    let upgrade = admin.upgrade(target(&args, &app, context)?)?;
     let name = upgrade.offer.capability.name.clone();
     let (from, to) =
         (upgrade.before.capability.manifest.version.clone(), upgrade.offer.capability.manifest.version.clone());
@@ -113,6 +120,19 @@ pub(super) fn run(args: UpgradeArgs, context: &Context) -> Result<()> {
     output.text(&format!("upgraded {name} from {from} to {to}"))?;
     output.note(&format!("\nnext:\n  remit rollback {name}   returns to {from}"));
     Ok(())
+}
+
+/// The version that is meant.
+fn target(args: &UpgradeArgs, app: &App, context: &Context) -> Result<Offer> {
+    let (word, registry) = (&args.target, args.registry.as_deref());
+    let name: Option<CapabilityName> = word.to_str().and_then(|text| text.parse().ok());
+    match name {
+        Some(name) if builtin::find(&name).is_none() && !word.exists() => {
+            let newest = source::newest(&name, registry, app)?;
+            source::release(&newest, registry, app, context)
+        }
+        _ => source::offer(word, registry, app, context),
+    }
 }
 
 /// What was agreed to; `None` when the person wants the version that is there.
