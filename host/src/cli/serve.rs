@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::Output;
 use super::token::{self, Origin};
-use super::{Context, on_threads, principal};
+use super::{Context, on_threads, principal, recalled};
 use crate::call::Host;
 use crate::config::{Config, Tools};
 use crate::error::{Error, ErrorKind, Result};
@@ -70,6 +70,7 @@ pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
     config.serve.tools = args.tools.unwrap_or(config.serve.tools);
     let app = context.open()?;
     app.admin().remove_old_files()?;
+    app.admin().installed()?.entries.values().for_each(|entry| recalled::warn(entry, context.output));
     let on_stdio = args.principal.as_deref().or(config.serve.principal.as_deref()).unwrap_or(STDIO);
     // Over HTTP each request says for itself who makes it.
     let caller = principal::known(&app, if args.http.is_some() { HTTP } else { on_stdio })?;

@@ -6,6 +6,7 @@
 
 mod alternatives;
 mod inlined;
+mod same;
 mod schema;
 
 pub(super) use schema::escaped;

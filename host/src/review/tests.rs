@@ -288,6 +288,33 @@ fn a_difference_shows_tools_asks_and_what_the_bytes_name() {
 }
 
 #[test]
+fn a_release_is_sent_only_when_it_is_in_order_and_breaks_no_promise() {
+    let bytes = |version: &str, changes: &[(&str, Value)]| {
+        let changes: Vec<_> = changes.iter().cloned().chain([("/version", json!(version))]).collect();
+        embed(&component(""), &manifest(&changes)).expect("embedded")
+    };
+    let outcome = |new: &[u8], before: Option<&[u8]>| match publishable(new, before, &[]) {
+        Ok(release) => {
+            if release.compared().is_some() {
+                "compared"
+            } else {
+                "first"
+            }
+        }
+        Err(error) => error.kind.code(),
+    };
+    let first = bytes("1.0.0", &[]);
+    let gone = [("/tools/0/name", json!("get_weather"))];
+    assert_eq!(outcome(&first, None), "first");
+    assert_eq!(outcome(&bytes("1.0.1", &[]), Some(&first)), "compared");
+    assert_eq!(outcome(&bytes("1.0.1", &gone), Some(&first)), "registry/breaking-change");
+    assert_eq!(outcome(&bytes("2.0.0", &gone), Some(&first)), "compared");
+    assert_eq!(outcome(&bytes("1.0.1", &[("/slug", json!("sky"))]), Some(&first)), "host/usage");
+    assert_eq!(outcome(&bytes("1.0.1", &[("/title", json!("a\u{200b}"))]), Some(&first)), "manifest/invalid");
+    assert_eq!(outcome(b"\0asm", Some(&first)), "component/invalid");
+}
+
+#[test]
 fn a_report_is_whole_as_json() {
     let report =
         report(r#"(data (i32.const 0) "https://evil.example.net/")"#, &[], &[neighbour("x/weather", &[])]);

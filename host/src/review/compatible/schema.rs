@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::alternatives::{self, are_apart, types, values};
 use super::inlined::inlined;
+use super::same::same;
 use super::{Breach, Rule};
 use crate::manifest::{Tool, visible};
 
@@ -151,7 +152,7 @@ impl Walk<'_> {
         self.left = left;
         let nothing = Map::new();
         match (general, special) {
-            (general, special) if same(general, special) && self.side == Side::Output => {}
+            (general, special) if self.is_same(general, special) => {}
             (Value::Bool(true), _) | (_, Value::Bool(false)) => {}
             (Value::Object(general), Value::Object(special)) => self.objects(general, special, at),
             (Value::Object(general), _) => self.objects(general, &nothing, at),
@@ -211,9 +212,8 @@ impl Walk<'_> {
         at: &str,
     ) {
         let at = format!("{at}/{keyword}");
-        if given.is_some_and(|(_, given)| {
-            given.len() == known.len() && given.iter().zip(known).all(|(a, b)| same(a, b))
-        }) {
+        let is_same = |(one, other): (&Value, &Value)| self.is_same(one, other);
+        if given.is_some_and(|(_, given)| given.len() == known.len() && given.iter().zip(known).all(is_same)) {
             return;
         }
         if keyword == "oneOf" && !are_apart(known) {
@@ -232,6 +232,10 @@ impl Walk<'_> {
                 self.add(Rule::Type, &at, message);
             }
         }
+    }
+
+    fn is_same(&self, one: &Value, other: &Value) -> bool {
+        same(one, other, self.side == Side::Input)
     }
 
     /// Asks without noting.
@@ -299,7 +303,7 @@ impl Walk<'_> {
         for keyword in CONDITIONS {
             let (Some(wanted), given) = (general.get(keyword), special.get(keyword)) else { continue };
             let is_nothing = keyword == "uniqueItems" && *wanted == Value::Bool(false);
-            if !is_nothing && !given.is_some_and(|given| same(wanted, given)) {
+            if !is_nothing && !given.is_some_and(|given| self.is_same(wanted, given)) {
                 let message = self.side.say(
                     &format!("`{keyword}` lets in less, or other values, than it did"),
                     &format!("`{keyword}` does not hold as it did"),
@@ -309,7 +313,7 @@ impl Walk<'_> {
         }
         for keyword in ENTANGLED {
             let (one, other) = (general.get(keyword), special.get(keyword));
-            if one != other && !one.zip(other).is_some_and(|(one, other)| same(one, other)) {
+            if one != other && !one.zip(other).is_some_and(|(one, other)| self.is_same(one, other)) {
                 let message = format!("`{keyword}` changed, and nobody can say what that changes");
                 self.add(Rule::NotComparable, &format!("{at}/{keyword}"), message);
             }
@@ -328,7 +332,7 @@ impl Walk<'_> {
 
     /// Lists of schemas, as an older dialect has them.
     fn same_items(&mut self, wanted: &Value, given: Option<&Value>, at: &str) {
-        if !given.is_some_and(|given| same(wanted, given)) {
+        if !given.is_some_and(|given| self.is_same(wanted, given)) {
             self.add(Rule::NotComparable, at, "`items` changed, and nobody can say what that changes".to_owned());
         }
     }
@@ -393,39 +397,6 @@ fn of_type(schema: &Map<String, Value>, name: &str) -> Value {
 
 fn properties(schema: &Map<String, Value>) -> Option<&Map<String, Value>> {
     schema.get("properties").and_then(Value::as_object)
-}
-
-/// Whether two schemas let in the same because they say the same, words apart.
-fn same(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Object(one), Value::Object(other)) => {
-            let says = |(keyword, _): &(&String, &Value)| !is_annotation(keyword);
-            let count = |schema: &Map<String, Value>| schema.iter().filter(says).count();
-            count(one) == count(other)
-                && one.iter().filter(says).all(|(keyword, value)| {
-                    other.get(keyword).is_some_and(|other| {
-                        // Names of properties are no keywords.
-                        if matches!(keyword.as_str(), "properties" | "patternProperties" | "dependentSchemas") {
-                            same_members(value, other)
-                        } else if matches!(keyword.as_str(), "const" | "enum") {
-                            value == other
-                        } else {
-                            same(value, other)
-                        }
-                    })
-                })
-        }
-        (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
-        }
-        (one, other) => one == other,
-    }
-}
-
-fn same_members(one: &Value, other: &Value) -> bool {
-    let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else { return one == other };
-    one.len() == other.len()
-        && one.iter().all(|(name, schema)| other.get(name).is_some_and(|other| same(schema, other)))
 }
 
 fn shown(value: &Value) -> String {

@@ -264,6 +264,38 @@ fn inputs_are_added_to_and_nothing_is_asked_that_was_not() {
     for (new, expected) in cases {
         assert_eq!(between(&old, &new), expected, "{new}");
     }
+    // A default counts wherever it stands.
+    let inside = |keyword: &str, default: &str| {
+        let part = json!({
+            "type": "object", "properties": { "unit": { "type": "string", "default": default } },
+            "additionalProperties": false,
+        });
+        json!({ "inputSchema": object(&json!({ keyword: [part, { "type": "null" }] })) })
+    };
+    for (keyword, expected) in [("anyOf", "anyOf/0 type"), ("oneOf", "oneOf/0 type"), ("allOf", "allOf condition")]
+    {
+        assert_eq!(between(&inside(keyword, "C"), &inside(keyword, "C")), [""; 0]);
+        assert_eq!(
+            between(&inside(keyword, "C"), &inside(keyword, "F")),
+            [format!("/inputSchema/properties/a/{expected}")]
+        );
+    }
+}
+
+#[test]
+fn properties_may_be_called_as_keywords_are() {
+    // What looks like a word about a schema is a property here.
+    for name in ["title", "description", "default", "examples"] {
+        let with = |asked: &str| json!({ "inputSchema": object(&json!({ "allOf": [{ "dependentRequired": { name: [asked] } }] })) });
+        assert_eq!(between(&with("x"), &with("x")), [""; 0]);
+        assert_eq!(between(&with("x"), &with("y")), ["/inputSchema/properties/a/allOf condition"], "{name}");
+        let with =
+            |kind: &str| json!({ "outputSchema": object(&json!({ "properties": { name: { "type": kind } } })) });
+        assert_eq!(
+            between(&with("string"), &with("integer")),
+            [format!("/outputSchema/properties/a/properties/{name}/type type")]
+        );
+    }
 }
 
 #[test]
