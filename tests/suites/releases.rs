@@ -55,7 +55,8 @@ impl Town {
     fn stranger(&self, name: &str, location: &str) -> PathBuf {
         let home = self.folder.path().join(name);
         std::fs::create_dir(&home).expect("a folder");
-        std::fs::write(home.join("remit.toml"), format!("[registries.main]\nlocation = \"{location}\"\n")).expect("room");
+        std::fs::write(home.join("remit.toml"), format!("[registries.main]\nlocation = \"{location}\"\n"))
+            .expect("room");
         home
     }
 
@@ -167,7 +168,10 @@ fn a_life(town: &Town, location: &str) {
     // Widened: asked about, and not taken before.
     let waiting = probe("1.1.0", &TWO);
     town.submit(&waiting);
-    assert_eq!(remit(&here, &["upgrade", "test/probe@1.1.0", "--yes", "--json"], "").code(), "registry/not-reviewed");
+    assert_eq!(
+        remit(&here, &["upgrade", "test/probe@1.1.0", "--yes", "--json"], "").code(),
+        "registry/not-reviewed"
+    );
     assert_eq!(version(&here), "1.0.0", "nobody approved it");
     town.approve(&waiting, "1.1.0");
     let ended = remit(&here, &["upgrade", "test/probe"], "");
@@ -196,6 +200,10 @@ fn a_life(town: &Town, location: &str) {
     let third = town.home("third", location);
     assert_eq!(remit(&third, &["install", "test/probe@1.0.0", "--yes", "--json"], "").code(), "registry/yanked");
     assert!(remit(&third, &["list", "--json"], "").json().as_array().expect("a list").is_empty());
+    // Whoever wrote a lock decided before.
+    ok(&remit(&here, &["lock", "--file", &lock], ""));
+    ok(&remit(&third, &["sync", "--locked", "--file", &lock], ""));
+    assert_eq!((version(&third), granted(&third)), (version(&here), granted(&here)));
 
     // Revoked: it stops, in the server that runs too.
     town.withdraw("1.0.0", WithdrawalKind::Revoke);
@@ -204,13 +212,15 @@ fn a_life(town: &Town, location: &str) {
     assert_eq!(client.tools(), Vec::<String>::new());
     let call = ["call", "test/probe.fetch", r#"{"url":"https://api.example.com/"}"#, "--dry-run", "--json"];
     assert_eq!(remit(&here, &call, "").code(), "registry/revoked");
-    // Not by a lock either, which may bring what was yanked.
+    // Not by a lock either.
     ok(&remit(&there, &["rollback", "test/probe", "--json"], ""));
     ok(&remit(&there, &["lock", "--file", &lock], ""));
     ok(&remit(&there, &["refresh"], ""));
     assert_eq!(remit(&there, &call, "").code(), "registry/revoked");
-    assert_ne!(remit(&third, &["sync", "--locked", "--file", &lock, "--json"], "").exit, Some(0));
-    assert!(remit(&third, &["list", "--json"], "").json().as_array().expect("a list").is_empty());
+    let fourth = town.home("fourth", location);
+    let ended = remit(&fourth, &["sync", "--locked", "--file", &lock, "--json"], "");
+    assert_eq!(ended.code(), "registry/revoked", "{}", ended.stderr);
+    assert!(remit(&fourth, &["list", "--json"], "").json().as_array().expect("a list").is_empty());
 }
 
 #[test]
@@ -233,7 +243,10 @@ fn who_knows_no_key_installs_nothing_and_a_registry_that_is_gone_stops_nothing()
     let here = town.here();
     town.publish("1.0.0", &ONE);
     let stranger = town.stranger("stranger", &here);
-    assert_eq!(remit(&stranger, &["install", "test/probe@1.0.0", "--yes", "--json"], "").code(), "signature/unknown-key");
+    assert_eq!(
+        remit(&stranger, &["install", "test/probe@1.0.0", "--yes", "--json"], "").code(),
+        "signature/unknown-key"
+    );
     assert!(remit(&stranger, &["list", "--json"], "").json().as_array().expect("a list").is_empty());
 
     let home = town.home("home", &here);
@@ -245,7 +258,10 @@ fn who_knows_no_key_installs_nothing_and_a_registry_that_is_gone_stops_nothing()
     *bytes.last_mut().expect("bytes") ^= 1;
     std::fs::write(&path, bytes).expect("room");
     let other = town.home("other", &here);
-    assert_eq!(remit(&other, &["install", "test/probe@1.0.0", "--yes", "--json"], "").code(), "registry/digest-mismatch");
+    assert_eq!(
+        remit(&other, &["install", "test/probe@1.0.0", "--yes", "--json"], "").code(),
+        "registry/digest-mismatch"
+    );
     assert!(remit(&other, &["list", "--json"], "").json().as_array().expect("a list").is_empty());
 
     std::fs::rename(town.folder.path().join("registry"), town.folder.path().join("gone")).expect("moved");

@@ -188,7 +188,10 @@ fn download(entry: &Locked, registry: &str, app: &App, context: &Context) -> Res
             return Err(Error::new(ErrorKind::DigestMismatch, message));
         }
         if matches!(verified.against, Some((WithdrawalKind::Revoke, ..))) {
-            return Err(verified.installable().err().unwrap_or_else(|| Error::internal("what was revoked is refused")));
+            return Err(verified
+                .installable()
+                .err()
+                .unwrap_or_else(|| Error::internal("what was revoked is refused")));
         }
         let bytes = registry.bytes(&entry.component, &mut bar).await?;
         check(&verified, &bytes)?;

@@ -39,8 +39,10 @@ pub(super) fn run(_args: RefreshArgs, context: &Context) -> Result<()> {
         let news = heard.news.iter().map(|(release, recall)| {
             json!({ "release": release.to_string(), "recall": super::describe::recall_value(recall) })
         });
-        let failed =
-            heard.failed.iter().map(|(release, error)| json!({ "release": release.to_string(), "error": error.message }));
+        let failed = heard
+            .failed
+            .iter()
+            .map(|(release, error)| json!({ "release": release.to_string(), "error": error.message }));
         return context
             .output
             .value(&json!({ "news": news.collect::<Vec<_>>(), "failed": failed.collect::<Vec<_>>() }));

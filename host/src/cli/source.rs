@@ -43,7 +43,10 @@ pub(super) fn newest(name: &CapabilityName, registry: Option<&str>, app: &App) -
     let installed = &entry.capability.manifest.version;
     let releases = on_threads(registry.list())?;
     let newer = releases.into_iter().filter(|(release, state)| {
-        release.name == *name && *state == State::Published && release.version.pre.is_empty() && release.version > *installed
+        release.name == *name
+            && *state == State::Published
+            && release.version.pre.is_empty()
+            && release.version > *installed
     });
     newer.map(|(release, _)| release).max_by(|one, other| one.version.cmp(&other.version)).ok_or_else(|| {
         let message = format!("the registry `{}` has nothing newer than `{name}` {installed}", registry.name());

@@ -13,7 +13,7 @@ use crate::builtin;
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Runtime, visible};
 use crate::policy::Grant;
-use crate::registry::CapabilityName;
+use crate::registry::{CapabilityName, is_release};
 use crate::review::Report;
 use crate::review::difference::{About, Difference, Widening};
 use crate::versions::lock::spell;
@@ -125,9 +125,11 @@ pub(super) fn run(args: UpgradeArgs, context: &Context) -> Result<()> {
 /// The version that is meant.
 fn target(args: &UpgradeArgs, app: &App, context: &Context) -> Result<Offer> {
     let (word, registry) = (&args.target, args.registry.as_deref());
-    let name: Option<CapabilityName> = word.to_str().and_then(|text| text.parse().ok());
+    // A name alone; what is written as a release is read as one, with its mistakes.
+    let text = word.to_str().filter(|text| !is_release(text) && !word.exists());
+    let name: Option<CapabilityName> = text.and_then(|text| text.parse().ok());
     match name {
-        Some(name) if builtin::find(&name).is_none() && !word.exists() => {
+        Some(name) if builtin::find(&name).is_none() => {
             let newest = source::newest(&name, registry, app)?;
             source::release(&newest, registry, app, context)
         }

@@ -83,7 +83,8 @@ impl RegistryWay {
         let url = format!("{}{}", self.base, head.uri.path());
         if let Some(token) = &self.token {
             let field = Zeroizing::new(format!("Bearer {}", token.as_str()));
-            let mut field = HeaderValue::try_from(field.as_str()).map_err(|_| unreached("its token is no text"))?;
+            let mut field =
+                HeaderValue::try_from(field.as_str()).map_err(|_| unreached("its token is no text"))?;
             field.set_sensitive(true);
             head.headers.insert(AUTHORIZATION, field);
         }
@@ -93,7 +94,8 @@ impl RegistryWay {
                 own.ask_registry(&self.name, &url, Request::from_parts(head, body)).await
             }
             Way::Here { address, host, dialer } => {
-                let path = Url::parse(&url).map_err(|_| unreached("its URL cannot be asked for"))?.path().to_owned();
+                let path =
+                    Url::parse(&url).map_err(|_| unreached("its URL cannot be asked for"))?.path().to_owned();
                 head.uri = path.parse().map_err(|_| unreached("its URL cannot be asked for"))?;
                 let fields = [
                     (HOST, HeaderValue::try_from(host)),

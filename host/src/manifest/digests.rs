@@ -86,9 +86,9 @@ mod tests {
 
     fn reversed(value: &Value) -> Value {
         match value {
-            Value::Object(members) => {
-                Value::Object(members.iter().rev().map(|(name, member)| (name.clone(), reversed(member))).collect::<Map<_, _>>())
-            }
+            Value::Object(members) => Value::Object(
+                members.iter().rev().map(|(name, member)| (name.clone(), reversed(member))).collect::<Map<_, _>>(),
+            ),
             Value::Array(items) => Value::Array(items.iter().map(reversed).collect()),
             other => other.clone(),
         }
@@ -129,7 +129,9 @@ mod tests {
             assert_eq!(same_tools, tools, "{pointer}");
             assert_ne!(changed_grants, grants, "{pointer}");
         }
-        for (pointer, value) in [("/title", json!("Rain")), ("/keywords", json!(["rain"])), ("/version", json!("1.0.1"))] {
+        for (pointer, value) in
+            [("/title", json!("Rain")), ("/keywords", json!(["rain"])), ("/version", json!("1.0.1"))]
+        {
             assert_eq!(digests(&changed(pointer, value)), (tools, grants), "{pointer}");
         }
     }

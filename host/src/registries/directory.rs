@@ -223,7 +223,8 @@ impl Directory {
         });
         let published: Vec<Exact> = published.map(|(release, _)| release).collect();
         let before = compatible::predecessor(published.iter().map(|release| &release.version), &manifest.version);
-        let Some(before) = before.and_then(|before| published.iter().find(|release| release.version == *before)) else {
+        let Some(before) = before.and_then(|before| published.iter().find(|release| release.version == *before))
+        else {
             return Ok(());
         };
         let digest = self.release(before)?.statement.open()?.0.component_sha256;
@@ -246,7 +247,8 @@ impl Directory {
         let folder = self.release_folder(release);
         let Some(statement) = read_document(&folder.join(STATEMENT))? else { return Ok(None) };
         let kinds = [WithdrawalKind::Yank, WithdrawalKind::Remove, WithdrawalKind::Revoke];
-        let withdrawals = kinds.into_iter().filter_map(|kind| read_document(&folder.join(file_of(kind))).transpose());
+        let withdrawals =
+            kinds.into_iter().filter_map(|kind| read_document(&folder.join(file_of(kind))).transpose());
         Ok(Some(Release {
             statement,
             decision: read_document(&folder.join(DECISION))?,

@@ -38,7 +38,8 @@ mod tests {
 
     #[test]
     fn a_registry_is_a_folder_or_behind_tls_or_of_this_machine() {
-        for good in ["dir:/srv/registry", "https://registry.example.com", "http://127.0.0.1:7071", "http://[::1]:1/r/"]
+        for good in
+            ["dir:/srv/registry", "https://registry.example.com", "http://127.0.0.1:7071", "http://[::1]:1/r/"]
         {
             assert!(good.parse::<Location>().is_ok(), "{good}");
         }

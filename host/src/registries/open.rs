@@ -15,7 +15,13 @@ const LOCAL: &str = "local";
 const FOLDER: &str = "registry";
 
 /// Opens the registry of this name, or the one that is meant where none is named.
-pub fn open(name: Option<&str>, config: &Config, home: &Path, vault: &Vault, outside: &Outside) -> Result<Registry> {
+pub fn open(
+    name: Option<&str>,
+    config: &Config,
+    home: &Path,
+    vault: &Vault,
+    outside: &Outside,
+) -> Result<Registry> {
     let known = &config.registries.by_name;
     let meant = name.or(config.registries.default.as_deref());
     let (name, settings) = match (meant, known.len()) {

@@ -31,7 +31,8 @@ impl Part {
     pub(super) fn open(home: &Path, digest: Digest) -> Result<Self> {
         make_folder(home, FOLDER)?;
         let path = home.join(FOLDER).join(format!("{}.part", digest.hex()));
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR).map_err(std::io::Error::from);
         let file = opened.map(File::from).map_err(|error| Error::file(&path, &error))?;
         let is_file = file.metadata().map_err(|error| Error::file(&path, &error))?.is_file();

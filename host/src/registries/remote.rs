@@ -72,7 +72,11 @@ impl Remote {
     }
 
     /// The bytes of a component. `progress` is told how many came, and of how many.
-    pub(super) async fn bytes(&self, digest: &Digest, progress: &mut (dyn FnMut(u64, u64) + Send)) -> Result<Vec<u8>> {
+    pub(super) async fn bytes(
+        &self,
+        digest: &Digest,
+        progress: &mut (dyn FnMut(u64, u64) + Send),
+    ) -> Result<Vec<u8>> {
         let mut part = Part::open(&self.home, *digest)?;
         let resumed = part.len() > 0;
         self.complete(digest, &mut part, progress).await?;
@@ -112,7 +116,9 @@ impl Remote {
             .header(RANGE, format!("bytes={first}-{}", first + PIECE - 1));
         let answer = self.send(request, Vec::new()).await?;
         let piece = match answer.status() {
-            StatusCode::PARTIAL_CONTENT => content_range(&answer).filter(|(at, ..)| *at == first).map(|(_, all)| all),
+            StatusCode::PARTIAL_CONTENT => {
+                content_range(&answer).filter(|(at, ..)| *at == first).map(|(_, all)| all)
+            }
             StatusCode::OK if first == 0 => Some(answer.body().len() as u64),
             // All of it is here already.
             StatusCode::RANGE_NOT_SATISFIABLE => return Ok(Piece { bytes: Vec::new(), all: first }),
@@ -121,7 +127,8 @@ impl Remote {
         let bytes = answer.into_body();
         match piece {
             Some(all) if all > MAX_COMPONENT_BYTES => {
-                let message = format!("the registry `{}` has more bytes than a component may have", self.way.name());
+                let message =
+                    format!("the registry `{}` has more bytes than a component may have", self.way.name());
                 Err(Error::new(ErrorKind::ComponentTooLarge, message))
             }
             Some(all) if !bytes.is_empty() && first + bytes.len() as u64 <= all => Ok(Piece { bytes, all }),
@@ -144,7 +151,8 @@ impl Remote {
     }
 
     async fn send(&self, request: http::request::Builder, body: Vec<u8>) -> Result<Response<Vec<u8>>> {
-        let request = request.body(body).map_err(|error| Error::internal("a request has no form").detail(error))?;
+        let request =
+            request.body(body).map_err(|error| Error::internal("a request has no form").detail(error))?;
         let is_safe = request.method() == Method::GET;
         self.way.send(request).await.map_err(|Unreached { kind, why, hint }| {
             let message = format!("the registry `{}` was not reached: {why}", self.way.name());
@@ -173,7 +181,10 @@ impl Remote {
     }
 
     fn unreached(&self, why: &str) -> Error {
-        Error::new(ErrorKind::RegistryUnreached, format!("the registry `{}` cannot be used: {why}", self.way.name()))
+        Error::new(
+            ErrorKind::RegistryUnreached,
+            format!("the registry `{}` cannot be used: {why}", self.way.name()),
+        )
     }
 }
 

@@ -34,8 +34,12 @@ pub async fn resolve(
         .ok_or_else(|| Error::internal("a release that may be installed was approved"))?;
     let bytes = registry.bytes(&verified.component, progress).await?;
     check(&verified, &bytes)?;
-    let origin =
-        Origin { registry: registry.name().to_owned(), key: verified.signed_by.0.to_string(), reviewer, reviewed_at };
+    let origin = Origin {
+        registry: registry.name().to_owned(),
+        key: verified.signed_by.0.to_string(),
+        reviewer,
+        reviewed_at,
+    };
     Ok(Resolved { verified, bytes, origin })
 }
 

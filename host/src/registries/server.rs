@@ -100,7 +100,8 @@ impl Server {
                 taken(self.on_disk(move |directory| directory.withdraw(&withdrawal)).await?)
             }
             (&Method::GET, ["v1", "components", digest]) => {
-                let digest: Digest = digest.parse().map_err(|_| Error::new(ErrorKind::Usage, "this is no digest"))?;
+                let digest: Digest =
+                    digest.parse().map_err(|_| Error::new(ErrorKind::Usage, "this is no digest"))?;
                 let bytes = self.on_disk(move |directory| directory.bytes(&digest)).await?;
                 Ok(piece(bytes, &head.headers))
             }

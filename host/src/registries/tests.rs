@@ -148,7 +148,11 @@ fn statement_release(bytes: &[u8]) -> String {
     format!("{}/{}@{}", manifest.publisher, manifest.slug, manifest.version)
 }
 
-async fn submit(registry: &Registry, statement: &Signed<Statement>, bytes: &[u8]) -> std::result::Result<State, ErrorKind> {
+async fn submit(
+    registry: &Registry,
+    statement: &Signed<Statement>,
+    bytes: &[u8],
+) -> std::result::Result<State, ErrorKind> {
     registry.submit(statement, bytes).await.map_err(|error| error.kind)
 }
 
@@ -321,7 +325,11 @@ async fn c_24_c_25_a_section_that_calls_itself_a_signature_signs_nothing() {
         let mut bytes = plain.clone();
         // A custom section: its id, its size, and the length of its name.
         let name = b"signature";
-        bytes.extend([0, u8::try_from(1 + name.len() + garbage.len()).unwrap(), u8::try_from(name.len()).unwrap()]);
+        bytes.extend([
+            0,
+            u8::try_from(1 + name.len() + garbage.len()).unwrap(),
+            u8::try_from(name.len()).unwrap(),
+        ]);
         bytes.extend(name.iter().chain(garbage));
         for registry in world.both().await {
             // Under a signature of nobody it is unsigned, and under the publisher's of other bytes as well.
@@ -341,7 +349,8 @@ async fn c_31_only_a_component_is_taken() {
     let said = statement(&component, &world.ann).open().unwrap().0.clone();
     let mut tar = vec![0; 1024];
     tar[..12].copy_from_slice(b"../../passwd");
-    let uploads = [tar, b"PK\x03\x04../x".to_vec(), b"\x1f\x8b\x08".to_vec(), vec![0; 4 * 1024 * 1024], Vec::new()];
+    let uploads =
+        [tar, b"PK\x03\x04../x".to_vec(), b"\x1f\x8b\x08".to_vec(), vec![0; 4 * 1024 * 1024], Vec::new()];
     for registry in world.both().await {
         for bytes in &uploads {
             let before = world.files();

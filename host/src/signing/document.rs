@@ -182,9 +182,9 @@ impl Statement {
 
     /// The release that it is about.
     pub fn release(&self) -> Result<Exact> {
-        let name: CapabilityName = format!("{}/{}", self.publisher, self.slug).parse().map_err(|_| {
-            Error::new(ErrorKind::SignatureInvalid, "the statement is about no capability's name")
-        })?;
+        let name: CapabilityName = format!("{}/{}", self.publisher, self.slug)
+            .parse()
+            .map_err(|_| Error::new(ErrorKind::SignatureInvalid, "the statement is about no capability's name"))?;
         Ok(Exact { name, version: self.version.clone() })
     }
 }
@@ -212,9 +212,8 @@ mod tests {
         for at in 0..json.len() {
             let mut other = json.clone();
             other[at] ^= 1;
-            let opened = Signed::<Withdrawal>::from_json(&other).and_then(|signed| {
-                signed.open().map(|(document, key)| (document.clone(), key))
-            });
+            let opened = Signed::<Withdrawal>::from_json(&other)
+                .and_then(|signed| signed.open().map(|(document, key)| (document.clone(), key)));
             // Base64 has bits that mean nothing only where this decoder refuses them.
             let error = opened.expect_err(&String::from_utf8_lossy(&other));
             assert_eq!(error.kind, ErrorKind::SignatureInvalid, "{at}");
@@ -228,7 +227,10 @@ mod tests {
         let signed = Signed::new(withdrawal(), &key).expect("signed");
         let json = String::from_utf8(serde_json::to_vec(&signed).expect("JSON")).expect("text");
         assert!(Signed::<Decision>::from_json(json.as_bytes()).is_err());
-        assert!(Signed::<Withdrawal>::from_json(json.replace("\"reason\"", "\"more\":1,\"reason\"").as_bytes()).is_err());
+        assert!(
+            Signed::<Withdrawal>::from_json(json.replace("\"reason\"", "\"more\":1,\"reason\"").as_bytes())
+                .is_err()
+        );
         // The same text under the name of another kind has another signature.
         let of_kind = signed_bytes(&withdrawal()).expect("bytes");
         assert!(of_kind.starts_with(b"remit withdrawal 1\n{"));

@@ -150,7 +150,11 @@ mod tests {
         assert!(SigningKey::open(home.path()).expect_err("none yet").hint.is_some());
         let first = SigningKey::create(home.path()).expect("a key");
         assert_eq!(SigningKey::create(home.path()).expect_err("one is there").kind, ErrorKind::Usage);
-        assert_eq!(SigningKey::open(home.path()).expect("the key").public(), first.public(), "the first one stays");
+        assert_eq!(
+            SigningKey::open(home.path()).expect("the key").public(),
+            first.public(),
+            "the first one stays"
+        );
         let path = home.path().join(FILE);
         assert_eq!(std::fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
         let (old, new) = SigningKey::replace(home.path()).expect("another key");

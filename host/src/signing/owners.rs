@@ -47,22 +47,31 @@ impl Owners {
         let known = self.find(key).ok_or_else(|| unknown(T::KIND, key))?;
         match known.revoked_at {
             Some(revoked_at) if signed_at >= revoked_at => {
-                let message = format!("the {} was signed with a key of `{}` that was revoked", T::KIND, known.owner);
-                Err(Error::new(ErrorKind::KeyRevoked, message).hint("ask its owner to sign it with a key that counts"))
+                let message =
+                    format!("the {} was signed with a key of `{}` that was revoked", T::KIND, known.owner);
+                Err(Error::new(ErrorKind::KeyRevoked, message)
+                    .hint("ask its owner to sign it with a key that counts"))
             }
             _ => Ok(known),
         }
     }
 
     /// The one who may say something for `publisher`.
-    pub(super) fn publisher<T: Document>(&self, key: PublicKey, signed_at: i64, publisher: &str) -> Result<&KnownKey> {
+    pub(super) fn publisher<T: Document>(
+        &self,
+        key: PublicKey,
+        signed_at: i64,
+        publisher: &str,
+    ) -> Result<&KnownKey> {
         let known = self.signer::<T>(key, signed_at)?;
         if known.publishers.iter().any(|name| name == publisher) {
             return Ok(known);
         }
         let message = format!("the key of `{}` does not speak for the publisher `{publisher}`", known.owner);
-        Err(Error::new(ErrorKind::KeyNotAllowed, message)
-            .hint(format!("if it should: `remit key trust {key} --owner {} --publisher {publisher}`", known.owner)))
+        Err(Error::new(ErrorKind::KeyNotAllowed, message).hint(format!(
+            "if it should: `remit key trust {key} --owner {} --publisher {publisher}`",
+            known.owner
+        )))
     }
 
     /// The one who may decide about releases.
@@ -139,7 +148,9 @@ mod tests {
         let (old, new, other) = (key(), key(), key());
         let mut owners = Owners::default();
         owners.trust(known(&old, "ann")).expect("trusted");
-        let rotation = |by: &SigningKey, signed_at| Signed::new(Rotation { key: new.public(), signed_at }, by).expect("signed");
+        let rotation = |by: &SigningKey, signed_at| {
+            Signed::new(Rotation { key: new.public(), signed_at }, by).expect("signed")
+        };
         let before = owners.clone();
         assert_eq!(owners.rotate(&rotation(&other, 5)).expect_err("of nobody").kind, ErrorKind::KeyUnknown);
         assert_eq!(owners, before, "nothing came of it");

@@ -70,7 +70,8 @@ pub fn verify(wanted: &Exact, release: &Release, owners: &Owners) -> Result<Veri
     }
     for withdrawal in &release.withdrawals {
         let said = withdrawn(wanted, withdrawal, owners);
-        verified.against = verified.against.take().into_iter().chain(said).max_by_key(|(kind, _, at)| (*kind, -at));
+        verified.against =
+            verified.against.take().into_iter().chain(said).max_by_key(|(kind, _, at)| (*kind, -at));
     }
     Ok(verified)
 }
@@ -121,8 +122,9 @@ impl Verified {
         }
         if self.approved.is_none() {
             let message = format!("nobody whom this home knows as a reviewer approved `{release}`");
-            return Err(Error::new(ErrorKind::NotReviewed, message)
-                .hint("wait for the review, or trust its reviewer: `remit key trust KEY --owner NAME --reviewer`"));
+            return Err(Error::new(ErrorKind::NotReviewed, message).hint(
+                "wait for the review, or trust its reviewer: `remit key trust KEY --owner NAME --reviewer`",
+            ));
         }
         Ok(self)
     }
@@ -133,7 +135,8 @@ impl Verified {
             return Ok(());
         }
         let message = format!("the bytes of `{}` are not the ones that were signed", self.release);
-        Err(Error::new(ErrorKind::DigestMismatch, message).hint("fetch it again; if it stays so, somebody changed them"))
+        Err(Error::new(ErrorKind::DigestMismatch, message)
+            .hint("fetch it again; if it stays so, somebody changed them"))
     }
 
     /// Checks that what the bytes say is what was signed, so that a statement cannot promise less than they ask.

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use axum::extract::Request;
 use axum::response::{IntoResponse as _, Response};
-use http::header::{CONTENT_RANGE, RANGE};
 use http::StatusCode;
+use http::header::{CONTENT_RANGE, RANGE};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -42,16 +42,23 @@ async fn no_page_of_a_site_and_nobody_without_the_token_is_answered() {
     {
         assert_eq!(status(open, list, fields).await, "403", "{fields}");
     }
-    for path in ["/", "/v1", "/v1/releases/acme", "/v1/releases/../../x/1.0.0", "/v1/components/../registry.toml"] {
+    for path in ["/", "/v1", "/v1/releases/acme", "/v1/releases/../../x/1.0.0", "/v1/components/../registry.toml"]
+    {
         assert_ne!(status(open, &format!("GET {path}"), "Host: localhost\r\n").await, "200", "{path}");
     }
-    assert_eq!(status(open, "PUT /v1/releases/acme/weather/1.0.1", "Host: localhost\r\nContent-Length: 0\r\n").await, "400");
+    assert_eq!(
+        status(open, "PUT /v1/releases/acme/weather/1.0.1", "Host: localhost\r\nContent-Length: 0\r\n").await,
+        "400"
+    );
 
     let guarded = world.served(Auth::Bearer(Token::new(TOKEN).unwrap())).await;
     assert_eq!(status(guarded, list, "Host: registry.example\r\n").await, "401");
     let without = world.client(guarded, None);
     assert_eq!(without.list().await.unwrap_err().kind, ErrorKind::Unauthorized);
-    assert_eq!(without.bytes(&Digest::of(&bytes), &mut |_, _| {}).await.unwrap_err().kind, ErrorKind::Unauthorized);
+    assert_eq!(
+        without.bytes(&Digest::of(&bytes), &mut |_, _| {}).await.unwrap_err().kind,
+        ErrorKind::Unauthorized
+    );
     let wrong = world.client(guarded, Some("0123456789abcdef0123456789abcdeF"));
     assert_eq!(wrong.list().await.unwrap_err().kind, ErrorKind::Unauthorized);
     assert_eq!(world.client(guarded, Some(TOKEN)).list().await.unwrap().len(), 1);
@@ -122,7 +129,11 @@ async fn c_05_a_download_that_broke_off_goes_on_where_it_was() {
     let mut told = Vec::new();
     let came = registry.bytes(&digest, &mut |done, all| told.push((done, all))).await.unwrap();
     assert!(came == bytes);
-    assert_eq!(*server.asked.lock().unwrap(), [1024 * 1024, 2 * 1024 * 1024], "the first piece was not fetched again");
+    assert_eq!(
+        *server.asked.lock().unwrap(),
+        [1024 * 1024, 2 * 1024 * 1024],
+        "the first piece was not fetched again"
+    );
     assert_eq!(told, [(2 * 1024 * 1024, 2_500_000), (2_500_000, 2_500_000)]);
     assert_eq!(std::fs::read_dir(home.path().join("downloads")).unwrap().count(), 0);
 }

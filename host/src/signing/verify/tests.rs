@@ -163,14 +163,19 @@ fn c_21_a_decision_is_about_bytes() {
 fn the_gravest_withdrawal_counts_and_only_of_who_may() {
     let people = People::new();
     let approved = release(signed(statement(), &people.ann), Some(signed(decision(true), &people.ben)));
-    let with = |withdrawals: Vec<Signed<Withdrawal>>| {
-        people.installable(&Release { withdrawals, ..approved.clone() })
-    };
+    let with =
+        |withdrawals: Vec<Signed<Withdrawal>>| people.installable(&Release { withdrawals, ..approved.clone() });
     let (yank, revoke) = (withdrawal(WithdrawalKind::Yank), withdrawal(WithdrawalKind::Revoke));
     assert_eq!(with(vec![signed(yank.clone(), &people.ann)]), Err(ErrorKind::Yanked));
     assert_eq!(with(vec![signed(withdrawal(WithdrawalKind::Remove), &people.ann)]), Err(ErrorKind::Yanked));
-    assert_eq!(with(vec![signed(revoke.clone(), &people.ben), signed(yank.clone(), &people.ann)]), Err(ErrorKind::Revoked));
-    assert_eq!(with(vec![signed(yank, &people.ann), signed(revoke.clone(), &people.ben)]), Err(ErrorKind::Revoked));
+    assert_eq!(
+        with(vec![signed(revoke.clone(), &people.ben), signed(yank.clone(), &people.ann)]),
+        Err(ErrorKind::Revoked)
+    );
+    assert_eq!(
+        with(vec![signed(yank, &people.ann), signed(revoke.clone(), &people.ben)]),
+        Err(ErrorKind::Revoked)
+    );
     assert_eq!(with(vec![signed(revoke.clone(), &people.eve)]), Ok(()), "anybody could say so");
     let other = Withdrawal { release: "acme/weather@2.0.0".to_owned(), ..revoke };
     assert_eq!(with(vec![signed(other, &people.ann)]), Ok(()), "of another version");
