@@ -6,6 +6,7 @@
 mod asks;
 mod backup;
 mod documents;
+mod keys;
 mod loops;
 mod principals;
 mod restrictions;

@@ -25,6 +25,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0009_upstreams.sql"),
     include_str!("migrations/0010_programs.sql"),
     include_str!("migrations/0011_sandbox.sql"),
+    include_str!("migrations/0013_keys.sql"),
     include_str!("migrations/0014_versions.sql"),
 ];
 

@@ -19,6 +19,7 @@ mod formats;
 mod grants;
 mod home;
 mod installs;
+mod keys;
 mod loops;
 mod migrations;
 mod presets;
@@ -58,7 +59,9 @@ pub use earlier::Earlier;
 pub(crate) use earlier::not_kept;
 pub(crate) use entities::{ChangedBy, Scope};
 pub use entities::{EntitySums, Holding, OldDocument};
-pub(crate) use files::{Existing, hold_lock as hold_lock_of, is_private, make_folder, open_regular, put_over, write_whole};
+pub(crate) use files::{
+    Existing, hold_lock as hold_lock_of, is_private, make_folder, open_regular, put_over, write_whole,
+};
 pub(crate) use installs::{Decision, Install};
 pub use loops::Timed;
 pub(crate) use loops::{Claim, Passed};
