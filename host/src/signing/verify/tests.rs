@@ -1,3 +1,5 @@
+//! What is believed of a release, by whose keys, and what is as if nobody had said it.
+
 use super::*;
 use crate::signing::SigningKey;
 
