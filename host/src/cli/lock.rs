@@ -67,7 +67,6 @@ pub(super) struct SyncArgs {
 }
 
 /// Runs `remit lock`.
-#[expect(clippy::needless_pass_by_value, reason = "every command takes its arguments")]
 pub(super) fn lock(args: LockArgs, context: &Context) -> Result<()> {
     let LockArgs { file, check } = args;
     let app = context.open()?;
@@ -94,7 +93,6 @@ pub(super) fn lock(args: LockArgs, context: &Context) -> Result<()> {
 }
 
 /// Runs `remit sync`.
-#[expect(clippy::needless_pass_by_value, reason = "every command takes its arguments")]
 pub(super) fn sync(args: SyncArgs, context: &Context) -> Result<()> {
     let SyncArgs { components, locked: _, file, prune } = args;
     let lock = read_file(&file)?;

@@ -28,7 +28,6 @@ pub(super) struct RollbackArgs {
 }
 
 /// Runs it.
-#[expect(clippy::needless_pass_by_value, reason = "every command takes its arguments")]
 pub(super) fn run(args: RollbackArgs, context: &Context) -> Result<()> {
     let RollbackArgs { name, to } = args;
     let to: Option<Version> = to.as_deref().map(read_version).transpose()?;

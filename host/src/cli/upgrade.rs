@@ -146,7 +146,7 @@ fn decide(args: &UpgradeArgs, upgrade: &Upgrade) -> Result<Option<Agreed>> {
     let asks = &upgrade.offer.asks;
     let mut agreed = Agreed { grants: asks::chosen(&args.grants, asks)?, ..Agreed::default() };
     let has_word = |word: Word| args.agreed.contains(&word);
-    agreed.changes = has_word(Word::Changes);
+    agreed.changes = args.agreed.contains(&Word::Changes);
     let said = questions.about.iter().filter(|widening| Word::of(&widening.about).is_some_and(has_word));
     agreed.about.extend(said.map(|widening| widening.about.clone()));
 
