@@ -6,11 +6,13 @@
 mod asks;
 mod backup;
 mod documents;
+mod keys;
 mod loops;
 mod principals;
 mod restrictions;
 mod sandbox;
 mod upstreams;
+mod versions;
 
 use std::sync::Arc;
 
@@ -19,20 +21,22 @@ use crate::builtin;
 use crate::component;
 use crate::config::{Config, EntitiesConfig, LoopsConfig, SandboxConfig};
 use crate::error::{Error, ErrorKind, Result};
+use crate::manifest::Runtime;
 use crate::policy::{Approval, Grant, asks, check_approval, check_grant, same_grant};
-use crate::registry::{Artifacts, Capability, CapabilityName, Catalog, Digest, Entry, Snapshot};
+use crate::registry::{Artifacts, Capability, CapabilityName, Catalog, Digest, Entry, Origin, Snapshot};
 use crate::secrets::{Connection, SecretKind, Vault};
 use crate::standing::Standings;
-use crate::store::Store;
+use crate::store::{Decision, Store};
 
 pub use self::backup::restore;
 pub use self::documents::Imported;
 pub use self::principals::{Allowance, KnownPrincipal};
 pub use self::upstreams::{KnownUpstream, UpstreamOffer};
+pub use self::versions::{Agreed, RolledBack, Synced, Upgrade};
 pub use crate::namespaces::entities::rules::Sums;
 pub use crate::namespaces::sandbox::File;
 pub use crate::secrets::{KeyCheck, StoredSecret};
-pub use crate::store::{EntitySums, Holding, KeptConversation, OldDocument};
+pub use crate::store::{Earlier, EntitySums, Holding, KeptConversation, OldDocument, Recalled};
 
 /// How alike a name must be to be offered instead of one that is not there: 1 is the same.
 const ALIKE: f64 = 0.85;
@@ -62,6 +66,8 @@ pub struct Offer {
     pub replaces: Option<Arc<Entry>>,
     /// What was kept under this name before, and would be its own again.
     pub keeps: Sums,
+    /// Who vouched for the bytes; `None` for those of a file.
+    pub origin: Option<Origin>,
 }
 
 impl Admin {
@@ -95,6 +101,7 @@ impl Admin {
             keeps: self.kept(&name)?,
             capability: Capability { name, digest: report.digest, manifest, installed_at: 0, size: report.size },
             bytes,
+            origin: None,
         })
     }
 
@@ -109,32 +116,51 @@ impl Admin {
             keeps: self.kept(name)?,
             capability: Capability { name: name.clone(), digest, manifest, installed_at: 0, size },
             bytes,
+            origin: None,
         }))
     }
 
-    /// Installs what was offered with these grants, in one transaction; replaces another version. Grants and
-    /// approvals of another digest are not carried over. Installing the same digest again only adds grants.
-    pub fn install(&self, offer: Offer, grants: &[Grant]) -> Result<()> {
-        let Offer { capability, bytes, .. } = offer;
-        let grants = checked(&capability, grants)?;
+    /// Installs what was offered with these grants, in one transaction; replaces another version, which is kept with
+    /// its grants and approvals: none of them are carried over. Installing the same digest again only adds grants.
+    /// Gives the digests that nobody needs any more; their bytes are gone.
+    pub fn install(&self, offer: Offer, grants: &[Grant]) -> Result<Vec<Digest>> {
+        let decision = Decision { grants: grants.to_vec(), ..Decision::default() };
+        let record = self.replacing(&offer)?;
+        self.pin(offer, Decision { record, ..decision })
+    }
+
+    /// Pins what was offered, as it was decided.
+    fn pin(&self, offer: Offer, decision: Decision) -> Result<Vec<Digest>> {
+        let Offer { capability, bytes, origin, .. } = offer;
+        let grants = checked(&capability, &decision.grants)?;
+        for approval in &decision.approvals {
+            check_approval(&capability.manifest, approval)?;
+        }
         // The bytes are on disk before anything pins them: a crash in between leaves a file, no broken pin.
         let digest = self.artifacts.write(&bytes)?;
         if digest != capability.digest {
             return Err(Error::internal("an offer's digest is that of its bytes"));
         }
-        self.store.put_install(&capability, &grants)?;
+        let left = self.store.pin(&capability, Decision { grants, origin, ..decision })?;
         // An uninstall of the same digest may have removed the file before it was pinned again.
-        self.artifacts.write(&bytes).map(drop)
+        self.artifacts.write(&bytes)?;
+        self.remove_all_unpinned(left)
     }
 
-    /// Removes an install with its grants and approvals; its documents stay. The bytes go when no other install
-    /// pins them.
+    /// Removes an install with its grants, approvals and earlier versions; its documents stay. The bytes go when no
+    /// other install needs them. Gives the digest it was pinned to.
     pub fn uninstall(&self, name: &CapabilityName) -> Result<Digest> {
-        let Some(digest) = self.store.remove_install(name)? else {
+        let Some((digest, earlier)) = self.store.remove_install(name)? else {
             return Err(self.not_found(name)?);
         };
         self.remove_unpinned(digest)?;
+        self.remove_all_unpinned(earlier)?;
         Ok(digest)
+    }
+
+    fn remove_all_unpinned(&self, digests: Vec<Digest>) -> Result<Vec<Digest>> {
+        digests.iter().try_for_each(|digest| self.remove_unpinned(*digest))?;
+        Ok(digests)
     }
 
     fn remove_unpinned(&self, digest: Digest) -> Result<()> {
@@ -219,7 +245,15 @@ impl Admin {
     /// Whether the bytes of each install are there and are the ones that were installed.
     pub fn check_components(&self) -> Result<Vec<(CapabilityName, Result<()>)>> {
         let snapshot = self.catalog.current()?;
-        let check = |entry: &Arc<Entry>| self.artifacts.read(&entry.capability.digest).map(drop);
+        let check = |entry: &Arc<Entry>| {
+            let Capability { digest, manifest, .. } = &*entry.capability;
+            let bytes = self.artifacts.read(digest)?;
+            // Of an upstream server, what it said is kept, and a capability of this program is checked by itself.
+            match manifest.runtime {
+                Runtime::Mcp | Runtime::Builtin => Ok(()),
+                _ => component::agrees(&bytes, manifest),
+            }
+        };
         Ok(snapshot.entries.iter().map(|(name, entry)| (name.clone(), check(entry))).collect())
     }
 

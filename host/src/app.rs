@@ -20,6 +20,7 @@ use crate::engines::Paused;
 use crate::error::{Error, Result};
 use crate::mcp::Issuers;
 use crate::policy;
+use crate::registries::{self, Registry};
 use crate::registry::{Artifacts, Catalog, Digest};
 use crate::runtime::{Admission, CompiledCache, Compiler, Engine, Loader, Runtime};
 use crate::scheduler::{Deliverer, Scheduler, Way};
@@ -261,6 +262,11 @@ impl App {
         let (config, bytes) = (&self.config.search.embeddings, self.config.http.response_bytes);
         let way = (self.own()?, &self.outside);
         Ok(Meaning::configured(config, bytes, way, self.vault.clone(), &self.store)?.map(Arc::new))
+    }
+
+    /// The registry of this name, or the one that is meant where none is named.
+    pub fn registry(&self, name: Option<&str>) -> Result<Registry> {
+        registries::open(name, &self.config, &self.home, &self.vault, &self.outside)
     }
 
     /// The host's own way out, to token endpoints.

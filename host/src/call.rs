@@ -307,6 +307,7 @@ impl Host {
             None => self.rooms.shares.enter(&request.caller)?,
             Some(_) => self.rooms.shares.enter_within(&request.caller)?,
         };
+        found.may_run()?;
         let permitted = found.permit(request)?;
         let granted = self.rooms.standings.begin(&permitted, &found.entry);
         let operation = request.operation(found, call_id)?;

@@ -11,6 +11,7 @@
 //! | [`component`] | what a component's bytes say, without running them |
 //! | [`manifest`] | what a capability asks for, and whether it may ask so |
 //! | [`registry`] | which bytes a name means |
+//! | [`review`] | what a reviewer is told of a component |
 //! | [`policy`] | what a call may do |
 //! | [`tokens`] | whose bearer token one is |
 //! | [`shares`] | how much of this host one principal may take |
@@ -32,6 +33,7 @@
 //! | [`store`] | how all this is kept |
 //! | `text` | which characters of a publisher's text reach an agent |
 //! | [`build`] | how source becomes a capability |
+//! | [`versions`] | what another version would have, and how versions are written down |
 //! | [`mcp`] | how agents speak with this host |
 //! | [`cli`] | how people do |
 
@@ -43,6 +45,7 @@ pub mod audit;
 pub mod build;
 pub mod builtin;
 pub mod call;
+pub mod canonical;
 pub mod cli;
 pub mod client;
 pub mod clock;
@@ -57,12 +60,15 @@ pub mod manifest;
 pub mod mcp;
 pub mod namespaces;
 pub mod policy;
+pub mod registries;
 pub mod registry;
+pub mod review;
 pub mod runtime;
 pub mod scheduler;
 pub mod search;
 pub mod secrets;
 mod shares;
+pub mod signing;
 mod standing;
 pub mod store;
 pub mod telemetry;
@@ -71,3 +77,4 @@ pub mod tokens;
 pub mod typed;
 pub mod upstreams;
 pub mod validate;
+pub mod versions;

@@ -2,7 +2,8 @@
 //!
 //! Asked when a call begins and again before each of its requests, so that a grant or an approval that was taken
 //! back, or that ended, counts for the next request of a call that runs. A call belongs to the bytes that it began
-//! with: when others are pinned meanwhile, or none, it may send nothing more.
+//! with: when others take their place it goes on with what was decided about its own, less what is taken back
+//! meanwhile; when the capability is removed, or its release revoked, it may send nothing more.
 
 use std::sync::Arc;
 
@@ -37,15 +38,25 @@ impl Standings {
         policy::decide(capability, grants, approvals, self.clock.now_ms(), &self.config)
     }
 
-    /// What it may do now. An error when its bytes are not the installed ones any more, or when the store cannot
-    /// be read. Costs one look at a counter and the decision.
-    pub fn again(&self, capability: &Capability) -> Result<Granted> {
+    /// What it may do now. An error when it was removed or its release revoked, or when the store cannot be read.
+    /// Costs one look at a counter and the decision; after an upgrade, one look at what was decided before it.
+    pub fn again(&self, capability: &Arc<Capability>) -> Result<Granted> {
+        let refused = |what: &str| {
+            let message = format!("`{}` was {what} while its call ran", capability.name);
+            Err(Error::new(ErrorKind::HttpHostNotAllowed, message))
+        };
         match self.catalog.current()?.entries.get(&capability.name) {
-            Some(entry) if entry.capability.digest == capability.digest => Ok(self.of(entry)),
-            _ => Err(Error::new(
-                ErrorKind::HttpHostNotAllowed,
-                format!("`{}` was replaced or removed while its call ran", capability.name),
-            )),
+            None => refused("removed"),
+            Some(entry) if entry.capability.digest == capability.digest => match entry.revoked() {
+                None => Ok(self.of(entry)),
+                Some(_) => refused("revoked"),
+            },
+            Some(_) => match self.catalog.decided_before(capability)? {
+                None => refused("revoked or replaced"),
+                Some((grants, approvals)) => {
+                    Ok(policy::decide(capability, &grants, &approvals, self.clock.now_ms(), &self.config))
+                }
+            },
         }
     }
 }

@@ -44,7 +44,9 @@ mod processes;
 mod programs;
 mod progress;
 mod python;
+mod releases;
 mod retrieval;
+mod review;
 mod rotation;
 mod sandbox;
 mod sandbox_agents;
@@ -56,6 +58,7 @@ mod text;
 mod tidy;
 mod transcript;
 mod upstreams;
+mod versions;
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -76,6 +76,8 @@ fn entry(tag: &str, tools: &[Value]) -> Arc<Entry> {
         approvals: Vec::new(),
         restrictions: Vec::new(),
         withdrawn: Withdrawn::default(),
+        recall: None,
+        origin: None,
         schemas: Arc::default(),
     })
 }

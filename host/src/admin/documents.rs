@@ -155,14 +155,12 @@ impl Admin {
         let detail =
             format!("removed {} documents, {} bytes, their history, and all loops", kept.documents, kept.bytes);
         let record = Record { detail: Some(detail), ..self.record(name, "purge")? };
-        let (digest, removed, loops) = self.store.purge(name, record)?;
-        if digest.is_none() && removed == Sums::default() && loops == 0 {
+        let (digests, removed, loops) = self.store.purge(name, record)?;
+        if digests.is_empty() && removed == Sums::default() && loops == 0 {
             return Err(self.not_found(name)?);
         }
-        if let Some(digest) = digest {
-            self.remove_unpinned(digest)?;
-        }
-        Ok((digest, removed, loops))
+        let digests = self.remove_all_unpinned(digests)?;
+        Ok((digests.first().copied(), removed, loops))
     }
 
     fn change_documents(&self, name: &CapabilityName, verb: &str, changes: Vec<Change>) -> Result<Vec<Made>> {

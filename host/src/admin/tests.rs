@@ -44,6 +44,7 @@ fn offer(slug: &str, version: &str, bytes: &[u8]) -> Offer {
             size: bytes.len() as u64,
         },
         bytes: bytes.to_vec(),
+        origin: None,
     }
 }
 

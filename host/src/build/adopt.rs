@@ -139,6 +139,7 @@ fn manifest_of(publisher: &str, slug: &str, tools: Vec<Tool>) -> Manifest {
         prompt: None,
         loops: Vec::new(),
         entities: Vec::new(),
+        entity_formats: std::collections::BTreeMap::new(),
         sandbox: None,
         limits: None,
     }

@@ -29,6 +29,11 @@ pub fn find(name: &CapabilityName) -> Option<&'static Builtin> {
     BUILTINS.iter().find(|builtin| builtin.name == name)
 }
 
+/// The names of all.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    BUILTINS.iter().map(|builtin| builtin.name)
+}
+
 impl Builtin {
     /// What is pinned.
     #[must_use]

@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Prompt, Runtime, Template, Tool, visible};
 use crate::namespaces::Access;
 use crate::policy::{self, Authority, Caller, Directory, Identity, Permitted};
-use crate::registry::{CapabilityName, Entry, Snapshot, ToolName};
+use crate::registry::{CapabilityName, Entry, Recall, Snapshot, ToolName};
 use crate::runtime::{self, FunctionCall, Lease, Outcome, Said, completions, prompts, tools};
 use crate::secrets::Redactor;
 use crate::telemetry::Labels;
@@ -320,6 +320,13 @@ impl Found {
             Target::Program => EXECUTE,
         };
         Labels::of(&self.entry.capability.name, tool)
+    }
+
+    /// Refuses what must not run any more, whoever asks.
+    pub(super) fn may_run(&self) -> Result<()> {
+        let capability = &self.entry.capability;
+        let refusal = |recall: &Recall| recall.refusal(&capability.name, &capability.manifest.version);
+        self.entry.revoked().map_or(Ok(()), |recall| Err(refusal(recall)))
     }
 
     /// Whether this request may be made by who makes it.

@@ -16,7 +16,7 @@ use crate::engines::{self, Bindings, Call, Calls, Names, Pause};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{PROGRAM, Runtime};
 use crate::policy::{Granted, Identity, Permitted};
-use crate::registry::{Digest, Snapshot};
+use crate::registry::{Digest, Entry, Snapshot};
 use crate::runtime::{self, Lease, Outcome, Said, program};
 
 /// Bytes of a source: far more than a program that does one thing has.
@@ -126,7 +126,10 @@ impl Host {
     pub(super) fn engine(&self, permitted: &Permitted) -> Result<Granted> {
         let snapshot = self.snapshot()?;
         let engine = snapshot.entries.get(&engines::official());
-        match engine.filter(|entry| entry.capability.manifest.runtime == Runtime::Engine) {
+        let is_usable = |entry: &&Arc<Entry>| {
+            entry.capability.manifest.runtime == Runtime::Engine && entry.revoked().is_none()
+        };
+        match engine.filter(is_usable) {
             Some(entry) => Ok(self.rooms.standings.begin(permitted, entry)),
             None => Err(engines::missing()),
         }

@@ -1,27 +1,28 @@
 //! `remit install`: show what a component asks, and grant what the installer confirms.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
 
-use super::{Context, asks, describe, missing, on_threads, prompt};
+use super::{Context, asks, compiled, describe, missing, prompt, reviewed, source};
 use crate::admin::{Admin, Offer};
 use crate::clock::Clock;
-use crate::component;
 use crate::error::{Error, ErrorKind, Result};
-use crate::manifest::Runtime;
 use crate::policy::{Grant, same_grant};
 use crate::registry::{CapabilityName, Entry};
+use crate::review::difference::Difference;
 
-/// Install a capability from a file, and decide what it is granted
+/// Install a capability from a registry or a file, and decide what it is granted
 ///
 /// Shows what the component asks before anything changes. At a terminal each ask is a question; elsewhere
-/// say it with `--grant` or `--yes`. Grants belong to the exact bytes: another version is asked about anew.
+/// say it with `--grant` or `--yes`. Grants belong to the exact bytes: another version is asked about anew, or comes by
+/// `remit upgrade`. A release is named by one exact version; its signature and its review are verified by the keys that
+/// this data directory trusts. A file needs neither, and is shown as unsigned.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  remit install acme/weather@1.2.0
   remit install weather.wasm
   remit install weather.wasm --grant http:api.example.com
   remit install weather.wasm --grant http --grant http:ownCredentials
@@ -29,8 +30,12 @@ Examples:
   remit install weather.wasm --yes
   remit install remit/loops")]
 pub(super) struct InstallArgs {
-    /// The component, as `remit build` makes it, or the name of a capability of this program: `remit/loops`
+    /// A release, `publisher/slug@1.2.0`; or a component, as `remit build` makes it; or the name of a capability of this
+    /// program: `remit/loops`
     file: PathBuf,
+    /// The registry that has the release [default: the one that `remit.toml` names]
+    #[arg(long, value_name = "NAME")]
+    registry: Option<String>,
     /// Grant this and ask no questions: `http` (every host it asks for), `http:HOST`,
     /// `http:ownCredentials`, another namespace, `entities:NAME`, or `none`; may be repeated
     #[arg(long = "grant", value_name = "SPEC")]
@@ -46,13 +51,7 @@ pub(super) fn run(args: InstallArgs, context: &Context) -> Result<()> {
     let output = context.output;
     let app = context.open()?;
     let admin = app.admin();
-    let offer = match own(&args, admin)? {
-        Some(offer) => offer,
-        None => {
-            let bytes = component::read(&args.file)?;
-            output.during("checking", || admin.offer(bytes))?
-        }
-    };
+    let offer = source::offer(&args.file, args.registry.as_deref(), &app, context)?;
     let name = offer.capability.name.clone();
     if args.yes || !args.grants.is_empty() {
         output.note(&offered(&offer));
@@ -65,10 +64,8 @@ pub(super) fn run(args: InstallArgs, context: &Context) -> Result<()> {
         return Err(Error::new(ErrorKind::Cancelled, format!("`{name}` was not installed")));
     };
     let version = offer.capability.manifest.version.clone();
-    if matches!(offer.capability.manifest.runtime, Runtime::Component | Runtime::Engine) {
-        output.during("compiling", || on_threads(app.prepare(&offer.bytes)))?;
-    }
-    admin.install(offer, &grants)?;
+    compiled::ahead(&app, &offer, output)?;
+    compiled::forget(&app, &admin.install(offer, &grants)?)?;
 
     let entry = admin.find(&name)?;
     if output.is_json() {
@@ -77,12 +74,6 @@ pub(super) fn run(args: InstallArgs, context: &Context) -> Result<()> {
     output.text(&format!("installed {name} {version}"))?;
     output.note(&next_steps(&entry, admin)?);
     Ok(())
-}
-
-/// The capability of this program's own that is meant. A file of such a name is written `./remit/loops`.
-fn own(args: &InstallArgs, admin: &Admin) -> Result<Option<Offer>> {
-    let name = args.file.to_str().and_then(|text| text.parse().ok());
-    name.map_or(Ok(None), |name| admin.offer_builtin(&name))
 }
 
 /// What to grant; `None` when the person wants nothing installed.
@@ -94,12 +85,20 @@ fn decide(args: &InstallArgs, offer: &Offer) -> Result<Option<Vec<Grant>>> {
         return asks::chosen(&args.grants, &offer.asks).map(Some);
     }
     let groups = asks::groups(&offer.asks);
+    let name = &offer.capability.name;
+    let others = offer.replaces.as_ref().filter(|before| before.capability.digest != offer.capability.digest);
+    if let Some(before) = others.filter(|_| !prompt::somebody_is_there()) {
+        // Also when it asks for nothing: its words, schemas and code are others.
+        let (old, new) = (&before.capability.manifest.version, &offer.capability.manifest.version);
+        let message = format!("nobody is at a terminal to decide whether `{name}` {new} takes the place of {old}");
+        return Err(Error::new(ErrorKind::Usage, message)
+            .hint("pass `--grant SPEC` for each grant, `--grant none`, or `--yes` for all it asks"));
+    }
     if groups.is_empty() && !prompt::somebody_is_there() {
         // There is nothing to decide about.
         return Ok(Some(Vec::new()));
     }
     if !prompt::somebody_is_there() {
-        let name = &offer.capability.name;
         return Err(Error::new(
             ErrorKind::Usage,
             format!("nobody is at a terminal to decide what `{name}` is granted"),
@@ -128,7 +127,7 @@ fn offered(offer: &Offer) -> String {
         Some(before) if !was_asked(grant, before) => "new".to_owned(),
         _ => String::new(),
     };
-    let mut parts = vec![describe::head(&offer.capability)];
+    let mut parts = vec![describe::head(&offer.capability, offer.origin.as_ref())];
     if let Some(before) = before {
         parts.push(difference(offer, before));
     }
@@ -156,24 +155,16 @@ fn difference(offer: &Offer, before: &Entry) -> String {
     }
     let way = if new.version < old.version { "downgrade" } else { "upgrade" };
     let mut text = format!("{way} from {} to {}\n", old.version, new.version);
-    let widened = offer.asks.iter().filter(|ask| !was_asked(ask, before)).count();
-    let secrets = new.secrets.iter().filter(|secret| !old.secrets.contains(secret)).count();
-    match widened + secrets {
-        0 => text.push_str("  asks for nothing new\n"),
-        more => {
-            let _ = writeln!(text, "  asks for {} that it did not before", super::figures::plural(more, "thing"));
-        }
-    }
-    let names = |tools: &[crate::manifest::Tool], others: &[crate::manifest::Tool]| -> Vec<String> {
-        let is_missing = |name: &str| !others.iter().any(|other| other.name == name);
-        tools.iter().filter(|tool| is_missing(&tool.name)).map(|tool| tool.name.clone()).collect()
-    };
-    for (what, tools) in [("added", names(&new.tools, &old.tools)), ("removed", names(&old.tools, &new.tools))] {
-        if !tools.is_empty() {
-            let _ = writeln!(text, "  tools {what}: {}", tools.join(", "));
-        }
-    }
-    text.push_str("  grants and approvals of the other version are not carried over\n");
+    let digest = before.capability.digest.to_string();
+    text.push_str(&reviewed::difference(&Difference::of_manifests(old, &digest, new)));
+    text.push_str(
+        "  grants and approvals of the other version are not carried over: `remit upgrade` carries them
+",
+    );
+    text.push_str(
+        "  the other version is kept: `remit rollback` returns to it
+",
+    );
     text
 }
 

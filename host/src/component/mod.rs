@@ -25,8 +25,8 @@ pub use kind::is_component;
 pub use limits::{FEATURES, MAX_COMPONENT_BYTES};
 pub use scan::{Import, Scan, scan};
 pub use section::{
-    MANIFEST_SECTION, PROMPTS_SECTION, RESOURCES_SECTION, TEMPLATES_SECTION, TOOLS_SECTION, custom_sections,
-    embed, read_manifest,
+    MANIFEST_SECTION, PROMPTS_SECTION, RESOURCES_SECTION, TEMPLATES_SECTION, TOOLS_SECTION, agrees,
+    custom_sections, embed, read_manifest,
 };
 pub use strip::strip;
 

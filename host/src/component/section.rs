@@ -45,6 +45,20 @@ pub fn embed(component: &[u8], manifest: &Manifest) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Checks that what is stored of a component's manifest is what the component says: decisions are made by the one, and
+/// belong to the other.
+pub fn agrees(component: &[u8], stored: &Manifest) -> Result<()> {
+    let text = |manifest: &Manifest| serde_json::to_string(manifest).ok();
+    let embedded = read_manifest(component).ok();
+    if embedded.as_ref().and_then(text).is_some_and(|embedded| Some(embedded) == text(stored)) {
+        return Ok(());
+    }
+    let (publisher, slug) = (&stored.publisher, &stored.slug);
+    let message = format!("what is stored of `{publisher}/{slug}` is not what its component says");
+    Err(Error::new(ErrorKind::ManifestMismatch, message)
+        .hint(format!("remit uninstall {publisher}/{slug}, then install the same file again")))
+}
+
 /// Reads the manifest that is embedded in `component`. It says nothing about whether its rules hold.
 pub fn read_manifest(component: &[u8]) -> Result<Manifest> {
     let found = custom_sections(component, MANIFEST_SECTION)?;

@@ -2,6 +2,7 @@
 
 mod embeddings;
 mod issuers;
+mod registries;
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -202,6 +203,7 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
     issuers::check(serve)?;
     deliver(&loops.deliver)?;
     telemetry(&config.telemetry)?;
+    registries::check(&config.registries)?;
     for (name, settings) in &config.upstream {
         if check_name(name).is_some() {
             let message = format!("`upstream.{name}` is no name of an MCP server");

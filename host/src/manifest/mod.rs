@@ -5,6 +5,7 @@
 //! installer makes of it is `policy/`.
 
 mod codemode;
+mod digests;
 mod hidden;
 mod parse;
 mod rules;
@@ -13,6 +14,7 @@ mod template;
 mod types;
 
 pub use codemode::{PROGRAM, is_run_tool, run_tool};
+pub use digests::{grants_digest, tools_digest};
 pub use hidden::is_hidden;
 pub use parse::{from_value, parse, parse_value};
 pub(crate) use rules::MAX_NAME;

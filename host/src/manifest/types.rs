@@ -4,6 +4,8 @@
 //! so each field's comment is its documentation. Unknown fields are errors. Rules that types cannot
 //! say are in `rules/`.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use semver::Version;
 use serde::{Deserialize, Serialize};
@@ -66,12 +68,25 @@ pub struct Manifest {
     /// The collections of documents it stores. Needs `"entities"` in `uses`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entities: Vec<String>,
+    /// The number of the form in which it writes the documents of an entity, where that is not 1. Raise it when an
+    /// earlier version could not read what this one writes: nobody goes back to that version then while there are
+    /// documents.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub entity_formats: BTreeMap<String, u32>,
     /// What it asks of the files of a conversation. Needs `"sandbox"` in `uses`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
     /// What one call may spend. The operator's ceiling wins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
+}
+
+impl Manifest {
+    /// The form in which it writes the documents of an entity.
+    #[must_use]
+    pub fn entity_format(&self, entity: &str) -> u32 {
+        self.entity_formats.get(entity).copied().unwrap_or(1)
+    }
 }
 
 /// How the tools of a capability run.

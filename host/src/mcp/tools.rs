@@ -87,7 +87,8 @@ impl ToolList {
         let mut tools: BTreeMap<String, Option<Listed>> = BTreeMap::new();
         let mut shown = Vec::new();
         let here = snapshot.entries.values().filter(|entry| surface.shows(&entry.capability.name));
-        for entry in here.filter(|entry| entry.is_ready()) {
+        // A revoked one is listed for nobody, and a call that names it is answered with why.
+        for entry in here.filter(|entry| entry.is_complete()) {
             let manifest = &entry.capability.manifest;
             let offered = |(_, tool): &(usize, &manifest::Tool)| {
                 is_published(tool, &entry.restrictions) && !entry.withdrawn.tool(&tool.name)
@@ -110,7 +111,9 @@ impl ToolList {
                     .and_modify(|taken| *taken = None)
                     .or_insert_with(|| Some(Listed { wire, name, entry: Arc::clone(entry), position }));
             }
-            shown.push(Arc::clone(entry));
+            if entry.is_ready() {
+                shown.push(Arc::clone(entry));
+            }
         }
         let tools: Vec<Listed> = tools.into_values().flatten().collect();
         let names = tools.iter().enumerate().map(|(at, listed)| (listed.name.to_string(), at)).collect();
@@ -197,7 +200,7 @@ impl Listed {
     }
 
     fn is_for(&self, caller: &Caller<'_>) -> bool {
-        caller.may(self.tool(), &self.entry.restrictions)
+        self.entry.is_ready() && caller.may(self.tool(), &self.entry.restrictions)
     }
 
     fn shows_the_same(&self, other: &Self) -> bool {
@@ -205,7 +208,10 @@ impl Listed {
             let tool = listed.tool();
             (tool.required_role.clone(), tool.required_permission.clone(), tool.feature_flag.clone())
         };
-        self.wire == other.wire && asks(self) == asks(other) && self.entry.restrictions == other.entry.restrictions
+        self.wire == other.wire
+            && asks(self) == asks(other)
+            && self.entry.restrictions == other.entry.restrictions
+            && self.entry.is_ready() == other.entry.is_ready()
     }
 }
 
@@ -280,6 +286,8 @@ pub(super) mod tests {
                 approvals: Vec::new(),
                 restrictions: Vec::new(),
                 withdrawn: Withdrawn::default(),
+                recall: None,
+                origin: None,
                 schemas: Arc::new(Vec::new()),
             };
             (name, Arc::new(entry))

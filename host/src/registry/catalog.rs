@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Capability, CapabilityName, Digest, Withdrawn};
+use super::{Against, Capability, CapabilityName, Digest, Origin, Recall, Withdrawn};
 use crate::error::Result;
 use crate::manifest::{Manifest, Runtime};
 use crate::policy::{self, Approval, Directory, Grant, Restriction};
@@ -47,15 +47,31 @@ pub struct Entry {
     pub restrictions: Vec<Restriction>,
     /// What the capability itself has withdrawn for now: neither listed nor called.
     pub withdrawn: Withdrawn,
+    /// What was said against its release.
+    pub recall: Option<Recall>,
+    /// Who vouched for its bytes, when they came from a registry.
+    pub origin: Option<Origin>,
     /// Compiled schemas, in the order of the manifest's tools. Shared by snapshots of one digest.
     pub schemas: Arc<Vec<ToolSchemas>>,
 }
 
 impl Entry {
-    /// Whether it has something to call now: every namespace that it imports is granted, without one it cannot be
-    /// instantiated. An engine is called by nobody.
+    /// Whether it has something to call now: its release may run, and it has all that it needs.
     #[must_use]
     pub fn is_ready(&self) -> bool {
+        self.revoked().is_none() && self.is_complete()
+    }
+
+    /// What was said against its release, when it must not run.
+    #[must_use]
+    pub fn revoked(&self) -> Option<&Recall> {
+        self.recall.as_ref().filter(|recall| recall.against == Against::Revoked)
+    }
+
+    /// Whether it has all that it needs to be called: every namespace that it imports is granted, without one it
+    /// cannot be instantiated. An engine is called by nobody.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
         let manifest = &self.capability.manifest;
         matches!(manifest.runtime, Runtime::Component | Runtime::Codemode | Runtime::Builtin | Runtime::Mcp)
             && manifest.uses.iter().all(|&namespace| policy::is_granted(namespace, &self.grants))
@@ -79,6 +95,11 @@ impl Catalog {
             *current = Arc::new(self.load(&current)?);
         }
         Ok(Arc::clone(&current))
+    }
+
+    /// What was decided about bytes that a name was pinned to before, while they may still run.
+    pub(crate) fn decided_before(&self, capability: &Capability) -> Result<Option<(Vec<Grant>, Vec<Approval>)>> {
+        self.store.decided_before(&capability.name, &capability.digest)
     }
 
     fn load(&self, last: &Snapshot) -> Result<Snapshot> {
@@ -111,6 +132,8 @@ fn renew(known: &Arc<Entry>, install: Install) -> Arc<Entry> {
         && known.approvals == install.approvals
         && known.restrictions == install.restrictions
         && known.withdrawn == install.withdrawn
+        && known.recall == install.recall
+        && known.origin == install.origin
     {
         return Arc::clone(known);
     }
@@ -120,6 +143,8 @@ fn renew(known: &Arc<Entry>, install: Install) -> Arc<Entry> {
         approvals: install.approvals,
         restrictions: install.restrictions,
         withdrawn: install.withdrawn,
+        recall: install.recall,
+        origin: install.origin,
         schemas: Arc::clone(&known.schemas),
     })
 }
@@ -145,6 +170,8 @@ fn read(name: &CapabilityName, install: Install) -> Option<Entry> {
         approvals: install.approvals,
         restrictions: install.restrictions,
         withdrawn: install.withdrawn,
+        recall: install.recall,
+        origin: install.origin,
     })
 }
 

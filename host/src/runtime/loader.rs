@@ -15,11 +15,12 @@ use super::function::Function;
 use super::turn::Pace;
 use super::{CompiledCache, Compiler, Engine, State};
 use crate::clock::monotonic;
+use crate::component;
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::NamespaceName;
 use crate::namespaces;
 use crate::policy::Granted;
-use crate::registry::{Artifacts, Digest};
+use crate::registry::{Artifacts, Capability, Digest};
 use crate::telemetry::Telemetry;
 
 /// Code that is kept ready in memory, in bytes of compiled code: a dozen interpreters, or thousands of
@@ -89,7 +90,7 @@ impl Loader {
         if let Some(loaded) = cell.get() {
             return Ok(loaded.linked.clone());
         }
-        let loaded = cell.get_or_try_init(|| self.link(&digest, granted)).await?;
+        let loaded = cell.get_or_try_init(|| self.link(granted)).await?;
         let linked = loaded.linked.clone();
         self.make_room();
         Ok(linked)
@@ -102,8 +103,8 @@ impl Loader {
         self.unsealed(sealed).await.map(drop)
     }
 
-    async fn link(&self, digest: &Digest, granted: &Granted) -> Result<Loaded> {
-        let component = self.component(digest).await?;
+    async fn link(&self, granted: &Granted) -> Result<Loaded> {
+        let component = self.component(granted.capability()).await?;
         let linker = namespaces::linker(self.engine.raw(), granted)
             .map_err(|error| Error::internal("the namespaces do not link").detail(error))?;
         let bytes = component.image_range();
@@ -148,10 +149,17 @@ impl Loader {
         Error::new(kind, message).hint(hint).detail(format!("{error:#}"))
     }
 
-    async fn component(&self, digest: &Digest) -> Result<Component> {
-        // The bytes are hashed on every load, also when compiled code is at hand: the pin is the component.
-        let (artifacts, digest) = (self.artifacts.clone(), *digest);
-        let bytes = aside(move || artifacts.read(&digest)).await??;
+    async fn component(&self, capability: &Arc<Capability>) -> Result<Component> {
+        // The bytes are read once and hashed on every load, also when compiled code is at hand: the pin is the
+        // component, and what was decided about is what it says of itself.
+        let (artifacts, capability) = (self.artifacts.clone(), capability.clone());
+        let digest = capability.digest;
+        let bytes = aside(move || {
+            let bytes = artifacts.read(&capability.digest)?;
+            component::agrees(&bytes, &capability.manifest)?;
+            Ok::<_, Error>(bytes)
+        });
+        let bytes = bytes.await??;
         let sealed = self.code(&digest, &bytes).await?;
         self.unsealed(sealed).await
     }

@@ -39,6 +39,8 @@ fn entry(name: &str, changes: &Value) -> Entry {
         approvals: Vec::new(),
         restrictions: Vec::new(),
         withdrawn: Withdrawn::default(),
+        recall: None,
+        origin: None,
         schemas: Arc::new(Vec::new()),
     }
 }

@@ -11,10 +11,11 @@ mod people;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::failure::damaged;
-use super::{Store, count, read_count, runs};
+use super::{Store, count, earlier, read_count, runs};
 use crate::audit::ChangeRecord;
 use crate::config::EntitiesConfig;
 use crate::error::{Error, ErrorKind, Result};
+use crate::manifest::NamespaceName;
 use crate::namespaces::entities::document::{Action, Change, Document, Made, Page, Refusal};
 use crate::namespaces::entities::rules::{Present, Sums, decide};
 use crate::registry::{CapabilityName, Digest};
@@ -346,20 +347,15 @@ pub(super) fn read_changes(connection: &Connection, call: &str) -> Result<Vec<Ch
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// An entity of these changes that is granted no longer: revoked, upgraded or uninstalled since the call began.
+/// An entity of these changes that is granted no longer: taken back or uninstalled since the call began, or its form was
+/// changed by an upgrade.
 fn revoked(connection: &Connection, scope: &Scope, digest: &Digest, changes: &[Change]) -> Result<Option<String>> {
-    let mut granted = connection.prepare_cached(
-        "SELECT EXISTS (SELECT 1 FROM grants WHERE publisher = ?1 AND slug = ?2 AND digest = ?3
-         AND namespace = 'entities' AND entry = ?4)",
-    )?;
-    let digest = digest.to_string();
-    let CapabilityName { publisher, slug } = &scope.name;
     let mut known: Vec<&str> = Vec::new();
     for Change { entity, .. } in changes {
         if known.contains(&entity.as_str()) {
             continue;
         }
-        if !granted.query_row((publisher, slug, &digest, entity), |row| row.get::<_, bool>(0))? {
+        if !earlier::may_go_on(connection, &scope.name, digest, NamespaceName::Entities.as_str(), entity)? {
             return Ok(Some(entity.clone()));
         }
         known.push(entity);

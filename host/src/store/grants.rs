@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error as ValueError, StrDeserializer};
@@ -37,10 +37,16 @@ impl Store {
                 "DELETE FROM grants WHERE publisher = ?1 AND slug = ?2 AND namespace = ?3
                  AND (?4 IS NULL OR entry = ?4)",
             )?;
+            // A rollback must not give back what is taken back now.
+            let mut forget = connection.prepare_cached(
+                "DELETE FROM earlier_grants WHERE namespace = ?3 AND (?4 IS NULL OR entry = ?4)
+                 AND pin IN (SELECT id FROM earlier WHERE publisher = ?1 AND slug = ?2)",
+            )?;
             let mut removed = 0;
             for grant in &grants {
-                removed +=
-                    delete.execute((&name.publisher, &name.slug, grant.namespace.as_str(), &grant.entry))?;
+                let row = (&name.publisher, &name.slug, grant.namespace.as_str(), &grant.entry);
+                removed += delete.execute(row)?;
+                forget.execute(row)?;
             }
             presets::sync(connection, &name, now)?;
             Ok(removed)
@@ -59,31 +65,7 @@ impl Store {
         let (name, digest, approvals) = (name.clone(), *digest, approvals.to_vec());
         self.write(move |connection| {
             refuse_changed_pin(connection, &name, &digest)?;
-            let mut approve = connection.prepare_cached(
-                "INSERT INTO approvals (publisher, slug, digest, secret, source, host, port, place, expires_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-                 ON CONFLICT DO UPDATE SET source = ?5, expires_at = ?9",
-            )?;
-            let mut expose = connection.prepare_cached(
-                "INSERT INTO exposures (publisher, slug, secret, source) VALUES (?1, ?2, ?3, ?4)
-                 ON CONFLICT DO NOTHING",
-            )?;
-            for approval in &approvals {
-                let Approval { secret, source, host, port, place, expires_at } = approval;
-                approve.execute(rusqlite::params![
-                    name.publisher,
-                    name.slug,
-                    digest.to_string(),
-                    secret,
-                    source,
-                    host,
-                    port,
-                    place.to_string(),
-                    expires_at,
-                ])?;
-                expose.execute((&name.publisher, &name.slug, secret, source))?;
-            }
-            Ok(())
+            insert_approvals(connection, &name, &digest, &approvals)
         })
     }
 
@@ -91,11 +73,62 @@ impl Store {
     pub(crate) fn remove_approvals(&self, name: &CapabilityName, secret: &str) -> Result<usize> {
         let (name, secret) = (name.clone(), secret.to_owned());
         self.write(move |connection| {
+            // A rollback must not give back what is taken back now.
+            connection
+                .prepare_cached(
+                    "DELETE FROM earlier_approvals WHERE secret = ?3
+                     AND pin IN (SELECT id FROM earlier WHERE publisher = ?1 AND slug = ?2)",
+                )?
+                .execute((&name.publisher, &name.slug, &secret))?;
             Ok(connection
                 .prepare_cached("DELETE FROM approvals WHERE publisher = ?1 AND slug = ?2 AND secret = ?3")?
                 .execute((&name.publisher, &name.slug, &secret))?)
         })
     }
+}
+
+/// Adds approvals of a digest that is installed. From now on answers to `name` are searched for their values.
+pub(super) fn insert_approvals(
+    connection: &Connection,
+    name: &CapabilityName,
+    digest: &Digest,
+    approvals: &[Approval],
+) -> Result<()> {
+    let mut approve = connection.prepare_cached(
+        "INSERT INTO approvals (publisher, slug, digest, secret, source, host, port, place, expires_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+         ON CONFLICT DO UPDATE SET source = ?5, expires_at = ?9",
+    )?;
+    let mut expose = connection.prepare_cached(
+        "INSERT INTO exposures (publisher, slug, secret, source) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT DO NOTHING",
+    )?;
+    for approval in approvals {
+        let Approval { secret, source, host, port, place, expires_at } = approval;
+        approve.execute(rusqlite::params![
+            name.publisher,
+            name.slug,
+            digest.to_string(),
+            secret,
+            source,
+            host,
+            port,
+            place.to_string(),
+            expires_at,
+        ])?;
+        expose.execute((&name.publisher, &name.slug, secret, source))?;
+    }
+    Ok(())
+}
+
+/// Removes all grants and approvals of a name, to write others in the same transaction.
+pub(super) fn clear(connection: &Connection, name: &CapabilityName) -> Result<()> {
+    for table in ["grants", "approvals"] {
+        connection
+            .prepare_cached(&format!("DELETE FROM {table} WHERE publisher = ?1 AND slug = ?2"))?
+            .execute((&name.publisher, &name.slug))?;
+    }
+    Ok(())
 }
 
 /// Adds what is stored for each of these installs.
@@ -120,15 +153,7 @@ pub(super) fn read_into(connection: &Connection, installs: &mut BTreeMap<Capabil
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let name = CapabilityName { publisher: row.get(0)?, slug: row.get(1)? };
-        let place: String = row.get(6)?;
-        let approval = Approval {
-            secret: row.get(2)?,
-            source: row.get(3)?,
-            host: row.get(4)?,
-            port: row.get(5)?,
-            place: place.parse().map_err(damaged)?,
-            expires_at: row.get(7)?,
-        };
+        let approval = read_approval(row, 2)?;
         if let Some(install) = installs.get_mut(&name) {
             install.approvals.push(approval);
         }
@@ -162,7 +187,20 @@ pub(super) fn insert(
     Ok(())
 }
 
-fn read_namespace(text: &str) -> Result<NamespaceName> {
+/// From secret, source, host, port, place and end, in this order.
+pub(super) fn read_approval(row: &Row<'_>, first: usize) -> Result<Approval> {
+    let place: String = row.get(first + 4)?;
+    Ok(Approval {
+        secret: row.get(first)?,
+        source: row.get(first + 1)?,
+        host: row.get(first + 2)?,
+        port: row.get(first + 3)?,
+        place: place.parse().map_err(damaged)?,
+        expires_at: row.get(first + 5)?,
+    })
+}
+
+pub(super) fn read_namespace(text: &str) -> Result<NamespaceName> {
     let text: StrDeserializer<'_, ValueError> = text.into_deserializer();
     NamespaceName::deserialize(text).map_err(damaged)
 }

@@ -7,11 +7,14 @@ use semver::Version;
 
 use super::failure::damaged;
 use super::{
-    Store, count, grants, presets, principals, read_count, read_generation, restrictions, upstreams, withdrawn,
+    Store, calls, count, earlier, formats, grants, presets, principals, read_count, read_generation, recalls,
+    restrictions, upstreams, withdrawn,
 };
+use crate::audit::Record;
 use crate::error::{Error, ErrorKind, Result};
+use crate::manifest::{Manifest, Runtime};
 use crate::policy::{Approval, Directory, Grant, Restriction};
-use crate::registry::{Capability, CapabilityName, Digest, Withdrawn};
+use crate::registry::{Capability, CapabilityName, Digest, Origin, Recall, Withdrawn};
 use crate::tokens::{StoredToken, TokenHash};
 
 /// One install as it is stored.
@@ -25,6 +28,25 @@ pub(crate) struct Install {
     pub(crate) approvals: Vec<Approval>,
     pub(crate) restrictions: Vec<Restriction>,
     pub(crate) withdrawn: Withdrawn,
+    pub(crate) recall: Option<Recall>,
+    pub(crate) origin: Option<Origin>,
+}
+
+/// What was decided about bytes that are to be pinned.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Decision {
+    pub(crate) grants: Vec<Grant>,
+    pub(crate) approvals: Vec<Approval>,
+    /// Nothing but these: what the same bytes were granted before goes.
+    pub(crate) exactly: bool,
+    /// What the person saw to be pinned, and decided against.
+    pub(crate) over: Option<Digest>,
+    /// It was decided before, by whoever wrote a lock file: a yank does not stand against it.
+    pub(crate) locked: bool,
+    /// Who vouched for the bytes.
+    pub(crate) origin: Option<Origin>,
+    /// Written when other bytes take the place of the pinned ones.
+    pub(crate) record: Option<Record>,
 }
 
 /// All installs of one moment, and who may call them.
@@ -60,37 +82,42 @@ impl Store {
                     approvals,
                     restrictions,
                     withdrawn: Withdrawn::default(),
+                    recall: None,
+                    origin: None,
                 };
                 by_name.insert(name, install);
             }
             grants::read_into(connection, &mut by_name)?;
             withdrawn::read_into(connection, &mut by_name)?;
             restrictions::read_into(connection, &mut by_name)?;
+            recalls::read_into(connection, &mut by_name)?;
             let directory = principals::read_directory(connection)?;
             let tokens = principals::read_tokens(connection)?;
             Ok(Installs { generation: read_generation(connection)?, by_name, directory, tokens })
         })
     }
 
-    /// Pins a capability with these grants. The same digest again only gets the grants; another version
-    /// takes the place of the one that is there, whose grants and approvals go with it. Its restrictions stay.
-    pub(crate) fn put_install(&self, capability: &Capability, grants: &[Grant]) -> Result<()> {
-        let (pin, grants, now) = (Pin::of(capability)?, grants.to_vec(), self.now_ms());
-        self.write(move |connection| pin.put(connection, &grants, now))
+    /// Pins a capability with what was decided about its bytes. The same digest again only gets the grants; another
+    /// version takes the place of the one that is there, which is kept with its own grants and approvals. Restrictions
+    /// stay. Gives the digests that nobody needs any more.
+    pub(crate) fn pin(&self, capability: &Capability, decision: Decision) -> Result<Vec<Digest>> {
+        let (pin, now) = (Pin::of(capability)?, self.now_ms());
+        self.write(move |connection| pin.put(connection, &decision, now))
     }
 
-    /// Removes an install with its grants, approvals and restrictions. Gives the digest it was pinned to.
-    pub(crate) fn remove_install(&self, name: &CapabilityName) -> Result<Option<Digest>> {
+    /// Removes an install with its grants, approvals, restrictions and earlier versions. Gives the digest it was
+    /// pinned to, then those of the earlier versions.
+    pub(crate) fn remove_install(&self, name: &CapabilityName) -> Result<Option<(Digest, Vec<Digest>)>> {
         let (name, now) = (name.clone(), self.now_ms());
         self.write(move |connection| {
             let pin = read_pin(connection, &name)?;
-            remove(connection, &name)?;
+            let earlier = remove(connection, &name)?;
             presets::sync(connection, &name, now)?;
-            Ok(pin.map(|(_, digest)| digest))
+            Ok(pin.map(|(_, digest)| (digest, earlier)))
         })
     }
 
-    /// Runs `remove` when no install pins the digest, and lets none pin it meanwhile.
+    /// Runs `remove` when no install pins the digest or pinned it before, and lets none pin it meanwhile.
     pub(crate) fn while_unpinned(
         &self,
         digest: &Digest,
@@ -100,7 +127,8 @@ impl Store {
         // A transaction that changes nothing: what counts is that it holds the lock for writing.
         self.write(move |connection| {
             let pinned: bool = connection.query_row(
-                "SELECT EXISTS (SELECT 1 FROM installs WHERE digest = ?1)",
+                "SELECT EXISTS (SELECT 1 FROM installs WHERE digest = ?1)
+                 OR EXISTS (SELECT 1 FROM earlier WHERE digest = ?1)",
                 [digest],
                 |row| row.get(0),
             )?;
@@ -111,48 +139,95 @@ impl Store {
 
 /// What is written of a capability that is pinned.
 pub(super) struct Pin {
-    name: CapabilityName,
-    version: Version,
-    digest: Digest,
+    pub(super) name: CapabilityName,
+    pub(super) version: Version,
+    pub(super) digest: Digest,
     size: u64,
-    manifest: String,
+    manifest: Manifest,
+    text: String,
 }
 
 impl Pin {
     pub(super) fn of(capability: &Capability) -> Result<Self> {
-        let manifest = serde_json::to_string(&capability.manifest)
+        let text = serde_json::to_string(&capability.manifest)
             .map_err(|error| Error::internal("a manifest is JSON").detail(error))?;
-        let (name, version) = (capability.name.clone(), capability.manifest.version.clone());
-        Ok(Self { name, version, digest: capability.digest, size: capability.size, manifest })
+        let (name, manifest) = (capability.name.clone(), capability.manifest.clone());
+        let (digest, size) = (capability.digest, capability.size);
+        Ok(Self { name, version: manifest.version.clone(), digest, size, manifest, text })
     }
 
-    /// Writes it, in the transaction of `connection`.
-    pub(super) fn put(&self, connection: &Connection, grants: &[Grant], now: i64) -> Result<()> {
-        let Self { name, version, digest, size, manifest } = self;
+    /// Writes it, in the transaction of `connection`. Gives the digests that nobody needs any more.
+    pub(super) fn put(&self, connection: &Connection, decision: &Decision, now: i64) -> Result<Vec<Digest>> {
+        let Self { name, digest, .. } = self;
+        if let Some(seen) = &decision.over {
+            grants::refuse_changed_pin(connection, name, seen)?;
+        }
         let installed = read_pin(connection, name)?;
+        let mut left = Vec::new();
         if installed.as_ref().is_none_or(|(_, installed)| installed != digest) {
-            if let Some((installed, _)) = installed {
-                refuse_other_bytes(name, version, &installed)?;
+            self.refuse_recalled(connection, decision)?;
+            earlier::refuse_other_bytes(connection, self)?;
+            if let Some((version, installed)) = installed {
+                refuse_other_bytes(name, &self.version, &version)?;
+                if self.can_return() {
+                    earlier::keep(connection, name, earlier::Left::Replaced, now)?;
+                } else {
+                    left.push(installed);
+                }
                 delete(connection, name)?;
                 restrictions::tighten(connection, name)?;
+                if let Some(record) = &decision.record {
+                    calls::put(connection, record, None)?;
+                }
             }
-            connection
-                .prepare_cached(
-                    "INSERT INTO installs (publisher, slug, version, digest, size, installed_at, manifest)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                )?
-                .execute((
-                    &name.publisher,
-                    &name.slug,
-                    version.to_string(),
-                    digest.to_string(),
-                    count(*size),
-                    now,
-                    manifest,
-                ))?;
+            formats::enter(connection, name, &self.manifest)?;
+            self.insert(connection, now)?;
+            earlier::forget(connection, name, digest)?;
+            left.extend(earlier::trim(connection, name)?);
+        } else if decision.exactly {
+            grants::clear(connection, name)?;
         }
-        grants::insert(connection, name, digest, grants)?;
-        presets::sync(connection, name, now)
+        grants::insert(connection, name, digest, &decision.grants)?;
+        grants::insert_approvals(connection, name, digest, &decision.approvals)?;
+        if let Some(origin) = &decision.origin {
+            recalls::put_origin(connection, name, digest, origin)?;
+        }
+        presets::sync(connection, name, now)?;
+        Ok(left)
+    }
+
+    /// What was revoked is pinned by nobody, what was yanked only by whoever decided for it before.
+    fn refuse_recalled(&self, connection: &Connection, decision: &Decision) -> Result<()> {
+        if decision.locked {
+            recalls::refuse_revoked(connection, &self.name, &self.version)
+        } else {
+            recalls::refuse_recalled(connection, &self.name, &self.version)
+        }
+    }
+
+    /// Whether what it takes the place of is kept. An upstream server is what it says now, and a capability of this
+    /// program comes with it.
+    fn can_return(&self) -> bool {
+        !matches!(self.manifest.runtime, Runtime::Mcp | Runtime::Builtin)
+    }
+
+    fn insert(&self, connection: &Connection, now: i64) -> Result<()> {
+        let Self { name, version, digest, size, text, .. } = self;
+        connection
+            .prepare_cached(
+                "INSERT INTO installs (publisher, slug, version, digest, size, installed_at, manifest)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            )?
+            .execute((
+                &name.publisher,
+                &name.slug,
+                version.to_string(),
+                digest.to_string(),
+                count(*size),
+                now,
+                text,
+            ))?;
+        Ok(())
     }
 }
 
@@ -179,7 +254,7 @@ fn read_digest(row: &Row<'_>, column: usize) -> Result<Digest> {
 }
 
 /// A version means the same bytes for ever. Build metadata (`+…`) does not make another version.
-fn refuse_other_bytes(name: &CapabilityName, version: &Version, installed: &Version) -> Result<()> {
+pub(super) fn refuse_other_bytes(name: &CapabilityName, version: &Version, installed: &Version) -> Result<()> {
     if version.cmp_precedence(installed).is_ne() {
         return Ok(());
     }
@@ -190,14 +265,18 @@ fn refuse_other_bytes(name: &CapabilityName, version: &Version, installed: &Vers
     .hint(format!("raise `version` in `capability.json`, or run `remit uninstall {name}` first")))
 }
 
-/// Removes an install, and how it is reached when it is an upstream server.
-pub(super) fn remove(connection: &Connection, name: &CapabilityName) -> Result<()> {
+/// Removes an install with its earlier versions, and how it is reached when it is an upstream server. Gives the digests
+/// of the earlier versions.
+pub(super) fn remove(connection: &Connection, name: &CapabilityName) -> Result<Vec<Digest>> {
     upstreams::forget(connection, name)?;
     restrictions::delete(connection, name)?;
-    delete(connection, name)
+    delete(connection, name)?;
+    let earlier = earlier::forget_all(connection, name)?;
+    recalls::forget_origins(connection, name)?;
+    Ok(earlier)
 }
 
-fn delete(connection: &Connection, name: &CapabilityName) -> Result<()> {
+pub(super) fn delete(connection: &Connection, name: &CapabilityName) -> Result<()> {
     connection
         .prepare_cached("DELETE FROM installs WHERE publisher = ?1 AND slug = ?2")?
         .execute((&name.publisher, &name.slug))?;
@@ -206,6 +285,11 @@ fn delete(connection: &Connection, name: &CapabilityName) -> Result<()> {
 
 #[cfg(test)]
 impl Store {
+    /// Pins with these grants, and nothing else to say about it.
+    pub(crate) fn put_install(&self, capability: &Capability, grants: &[Grant]) -> Result<()> {
+        self.pin(capability, Decision { grants: grants.to_vec(), ..Decision::default() }).map(drop)
+    }
+
     /// What a program of another version could have written.
     pub(crate) fn set_manifest_text(&self, name: &CapabilityName, text: &str) -> Result<()> {
         let (slug, text) = (name.slug.clone(), text.to_owned());

@@ -26,6 +26,8 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0010_programs.sql"),
     include_str!("migrations/0011_sandbox.sql"),
     include_str!("migrations/0012_embeddings.sql"),
+    include_str!("migrations/0013_keys.sql"),
+    include_str!("migrations/0014_versions.sql"),
 ];
 
 /// Marks the file as ours: the letters "RMIT".

@@ -98,6 +98,19 @@ pub(super) fn tighten(connection: &Connection, name: &CapabilityName) -> Result<
     Ok(())
 }
 
+/// Gives back what belonged to bytes that have the name again, where nothing else was said since. An empty tool stands
+/// for all.
+pub(super) fn loosen(connection: &Connection, name: &CapabilityName, tools: &[String]) -> Result<()> {
+    let mut put = connection.prepare_cached(
+        "INSERT INTO restrictions (publisher, slug, tool, hidden, confirm) VALUES (?1, ?2, ?3, 0, 'never')
+         ON CONFLICT DO UPDATE SET confirm = coalesce(confirm, 'never')",
+    )?;
+    for tool in tools {
+        put.execute((&name.publisher, &name.slug, tool))?;
+    }
+    Ok(())
+}
+
 /// Removes all restrictions of a capability.
 pub(super) fn delete(connection: &Connection, name: &CapabilityName) -> Result<()> {
     connection

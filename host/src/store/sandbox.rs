@@ -11,9 +11,10 @@ mod people;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::failure::damaged;
-use super::{Store, count, read_count, runs};
+use super::{Store, count, earlier, read_count, runs};
 use crate::client::Conversation;
 use crate::error::Result;
+use crate::manifest::NamespaceName;
 use crate::namespaces::sandbox::name::FileName;
 use crate::namespaces::sandbox::rules::{Quota, Sums, decide};
 use crate::namespaces::sandbox::{File, FileRecord, Refusal};
@@ -319,15 +320,9 @@ fn read_part(connection: &Connection, file: i64, size: u64, offset: u64, length:
     Ok(part.to_vec())
 }
 
-/// Whether these bytes are installed and granted the namespace: not revoked, upgraded or uninstalled since the call
-/// began.
+/// Whether a call of these bytes may go on changing files: nobody took the namespace back or uninstalled it since.
 fn is_granted(connection: &Connection, owner: &CapabilityName, digest: &Digest) -> Result<bool> {
-    Ok(connection
-        .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM grants WHERE publisher = ?1 AND slug = ?2 AND digest = ?3
-             AND namespace = 'sandbox' AND entry = '')",
-        )?
-        .query_row((&owner.publisher, &owner.slug, digest.to_string()), |row| row.get(0))?)
+    earlier::may_go_on(connection, owner, digest, NamespaceName::Sandbox.as_str(), "")
 }
 
 fn record(connection: &Connection, by: &WrittenBy, change: &FileRecord) -> Result<()> {

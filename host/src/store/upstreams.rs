@@ -61,7 +61,7 @@ impl Store {
         let (reach, name) = (reach.to_text()?, capability.name.slug.clone());
         let now = self.now_ms();
         self.write(move |connection| {
-            pin.put(connection, &[], now)?;
+            pin.put(connection, &installs::Decision::default(), now)?;
             connection
                 .prepare_cached(
                     "INSERT INTO upstreams (name, reach, added_at) VALUES (?1, ?2, ?3)

@@ -78,6 +78,7 @@ pub fn offered(name: &str, definitions: &Definitions, acceptance: u64) -> Offere
         prompt: None,
         loops: Vec::new(),
         entities: Vec::new(),
+        entity_formats: std::collections::BTreeMap::new(),
         sandbox: None,
         limits: Some(Limits { time_ms: Some(TIME_MS), ..Limits::default() }),
     };

@@ -131,6 +131,8 @@ fn entry(name: CapabilityName, number: usize, installed_at: i64) -> Entry {
         approvals: Vec::new(),
         restrictions: Vec::new(),
         withdrawn: Withdrawn::default(),
+        recall: None,
+        origin: None,
         schemas: Arc::default(),
     }
 }

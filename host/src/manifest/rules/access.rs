@@ -22,6 +22,7 @@ pub(super) fn check(manifest: &Manifest, problems: &mut Problems) {
     let allowed = manifest.http.as_ref().map(|http| hosts(http, problems)).unwrap_or_default();
     secrets(&manifest.secrets, &allowed, problems);
     entities(&manifest.entities, problems);
+    formats(manifest, problems);
 }
 
 /// Each section needs its namespace, and each namespace its section.
@@ -89,6 +90,18 @@ fn entities(entities: &[String], problems: &mut Problems) {
         problems.add_some(format!("entities[{index}]"), names::check_entity(entity));
         if entities[..index].contains(entity) {
             problems.add(format!("entities[{index}]"), "remove it: it is named twice");
+        }
+    }
+}
+
+fn formats(manifest: &Manifest, problems: &mut Problems) {
+    for (entity, format) in &manifest.entity_formats {
+        let field = format!("entityFormats.{entity}");
+        if !manifest.entities.contains(entity) {
+            problems.add(&field, "remove it, or name the entity in `entities`");
+        }
+        if *format == 0 {
+            problems.add(&field, "count from 1: the first form needs no number");
         }
     }
 }

@@ -44,6 +44,8 @@ fn snapshot(grants: &[Option<&str>]) -> Snapshot {
         approvals: Vec::new(),
         restrictions: Vec::new(),
         withdrawn: Withdrawn::default(),
+        recall: None,
+        origin: None,
     };
     // The loops of agents belong to another one, which has its grant.
     let official = crate::scheduler::official();

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::super::installs::{read_pin, remove};
-use super::super::{Store, calls, loops, read_count, sandbox};
+use super::super::{Store, calls, formats, loops, read_count, sandbox};
 use super::{Held, Scope, TENANT, make, plan, read_document};
 use crate::audit::Record;
 use crate::config::EntitiesConfig;
@@ -127,18 +127,21 @@ impl Store {
     }
 
     /// Removes an install, if it is there, with all that it kept; `record` is written if there was anything.
-    pub(crate) fn purge(&self, name: &CapabilityName, record: Record) -> Result<(Option<Digest>, Sums, usize)> {
+    /// Gives the digests that nobody needs any more, the pinned one first.
+    pub(crate) fn purge(&self, name: &CapabilityName, record: Record) -> Result<(Vec<Digest>, Sums, usize)> {
         let (name, scope) = (name.clone(), Scope::of(name));
         self.write(move |connection| {
             let pin = read_pin(connection, &name)?;
-            remove(connection, &name)?;
+            let earlier = remove(connection, &name)?;
+            formats::forget(connection, &name)?;
             let removed = remove_documents(connection, &scope)?;
             let loops = loops::purge(connection, &name)?;
             let files = sandbox::purge(connection, &name)?;
             if removed.is_some() || loops > 0 || files > 0 {
                 calls::put(connection, &record, None)?;
             }
-            Ok((pin.map(|(_, digest)| digest), removed.unwrap_or_default(), loops))
+            let digests = pin.map(|(_, digest)| digest).into_iter().chain(earlier).collect();
+            Ok((digests, removed.unwrap_or_default(), loops))
         })
     }
 }

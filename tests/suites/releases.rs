@@ -1,0 +1,273 @@
+//! Two homes and one registry: published, reviewed by a second person, installed by exact version, upgraded, rolled
+//! back, yanked, revoked. The registry is a folder, and the same folder served over HTTP.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use remit::app::App;
+use remit::config::Config;
+use remit::registries::Directory;
+use remit::registry::Digest;
+use remit::signing::{Decision, KnownKey, Signed, SigningKey, Statement, Withdrawal, WithdrawalKind};
+use serde_json::{Value, json};
+
+use crate::support::client::Client;
+use crate::support::home::{Ended, built, program, remit, renamed};
+
+/// A registry, its publisher and its reviewer.
+struct Town {
+    folder: tempfile::TempDir,
+    registry: Directory,
+    ann: SigningKey,
+    ben: SigningKey,
+}
+
+fn known(key: &SigningKey, owner: &str, publishers: &[&str], reviewer: bool) -> KnownKey {
+    let publishers = publishers.iter().map(|name| (*name).to_owned()).collect();
+    KnownKey { key: key.public(), owner: owner.to_owned(), publishers, reviewer, revoked_at: None }
+}
+
+impl Town {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let registry = Directory::create(&folder.path().join("registry")).expect("a registry");
+        let key = || SigningKey::create(tempfile::tempdir().expect("a folder").path()).expect("a key");
+        let (ann, ben) = (key(), key());
+        let people = [known(&ann, "ann", &["test"], false), known(&ben, "ben", &[], true)];
+        for person in people {
+            registry.change_owners(|owners| owners.trust(person)).expect("known");
+        }
+        Self { folder, registry, ann, ben }
+    }
+
+    /// A home that knows both, and the registry at this place.
+    fn home(&self, name: &str, location: &str) -> PathBuf {
+        let home = self.stranger(name, location);
+        let app = App::open(&home, Config::load(&home).expect("settings")).expect("a home");
+        app.admin().trust_key(known(&self.ann, "ann", &["test"], false)).expect("trusted");
+        app.admin().trust_key(known(&self.ben, "ben", &[], true)).expect("trusted");
+        app.shutdown();
+        home
+    }
+
+    /// A home that knows the registry, and nobody.
+    fn stranger(&self, name: &str, location: &str) -> PathBuf {
+        let home = self.folder.path().join(name);
+        std::fs::create_dir(&home).expect("a folder");
+        std::fs::write(home.join("remit.toml"), format!("[registries.main]\nlocation = \"{location}\"\n"))
+            .expect("room");
+        home
+    }
+
+    fn here(&self) -> String {
+        format!("dir:{}", self.folder.path().join("registry").display())
+    }
+
+    fn submit(&self, bytes: &[u8]) {
+        let manifest = remit::component::inspect(bytes).expect("a capability").manifest;
+        let statement = Statement::of(&manifest, Digest::of(bytes), 1_000);
+        let signed = Signed::new(statement, &self.ann).expect("signed");
+        self.registry.submit(&signed, bytes).expect("taken");
+    }
+
+    fn approve(&self, bytes: &[u8], version: &str) {
+        let decision = Decision {
+            release: format!("test/probe@{version}"),
+            component_sha256: Digest::of(bytes),
+            approved: true,
+            reason: None,
+            signed_at: 2_000,
+        };
+        self.registry.decide(&Signed::new(decision, &self.ben).expect("signed")).expect("decided");
+    }
+
+    fn publish(&self, version: &str, hosts: &[&str]) -> Vec<u8> {
+        let bytes = probe(version, hosts);
+        self.submit(&bytes);
+        self.approve(&bytes, version);
+        bytes
+    }
+
+    fn withdraw(&self, version: &str, kind: WithdrawalKind) {
+        let release = format!("test/probe@{version}");
+        let said = Withdrawal { release, kind, reason: "it leaks".to_owned(), signed_at: 3_000 };
+        self.registry.withdraw(&Signed::new(said, &self.ann).expect("signed")).expect("taken");
+    }
+}
+
+fn probe(version: &str, hosts: &[&str]) -> Vec<u8> {
+    renamed(&built("probe"), |manifest| {
+        manifest["version"] = json!(version);
+        manifest["http"]["allow"] = json!(hosts);
+        manifest["secrets"] = json!([]);
+    })
+}
+
+fn ok(ended: &Ended) {
+    assert_eq!(ended.exit, Some(0), "{}", ended.stderr);
+}
+
+fn shown(home: &Path) -> Value {
+    remit(home, &["show", "test/probe", "--json"], "").json()
+}
+
+fn version(home: &Path) -> String {
+    shown(home)["version"].as_str().unwrap_or("none").to_owned()
+}
+
+fn granted(home: &Path) -> Vec<String> {
+    let value = shown(home);
+    let hosts = value["grants"].as_array().expect("grants").iter().filter_map(|grant| grant["entry"].as_str());
+    hosts.map(str::to_owned).collect()
+}
+
+/// A registry behind HTTP, which ends with the test.
+struct Served(Child);
+
+impl Served {
+    fn start(folder: &Path) -> (Self, String) {
+        let registry = folder.join("registry");
+        let mut child = Command::new(program())
+            .args(["serve", "--http", "127.0.0.1:0", "--no-token", "--registry"])
+            .arg(registry)
+            .env("REMIT_HOME", folder.join("keeper"))
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("remit serve starts");
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
+        let address = line.trim().rsplit(' ').next().expect("an address").to_owned();
+        (Self(child), address)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+const ONE: [&str; 1] = ["api.example.com"];
+const TWO: [&str; 2] = ["api.example.com", "new.example.org"];
+
+/// The whole life of a capability, by whichever way its registry is reached.
+fn a_life(town: &Town, location: &str) {
+    let (here, there) = (town.home("here", location), town.home("there", location));
+    let first = town.publish("1.0.0", &ONE);
+    for home in [&here, &there] {
+        ok(&remit(home, &["install", "test/probe@1.0.0", "--yes"], ""));
+        let value = shown(home);
+        assert_eq!(value["digest"], Digest::of(&first).to_string());
+        assert_eq!((&value["origin"]["reviewer"], &value["origin"]["registry"]), (&json!("ben"), &json!("main")));
+    }
+    let mut client = Client::start(&here);
+    assert_eq!(client.tools().len(), 4);
+
+    // Widened: asked about, and not taken before.
+    let waiting = probe("1.1.0", &TWO);
+    town.submit(&waiting);
+    assert_eq!(
+        remit(&here, &["upgrade", "test/probe@1.1.0", "--yes", "--json"], "").code(),
+        "registry/not-reviewed"
+    );
+    assert_eq!(version(&here), "1.0.0", "nobody approved it");
+    town.approve(&waiting, "1.1.0");
+    let ended = remit(&here, &["upgrade", "test/probe"], "");
+    assert_eq!(ended.exit, Some(2), "{}", ended.stderr);
+    assert!(ended.stderr.contains("new.example.org"), "{}", ended.stderr);
+    assert_eq!((version(&here), granted(&here)), ("1.0.0".to_owned(), ONE.map(str::to_owned).to_vec()));
+    ok(&remit(&here, &["upgrade", "test/probe", "--grant", "http:new.example.org"], ""));
+    assert_eq!((version(&here), granted(&here)), ("1.1.0".to_owned(), TWO.map(str::to_owned).to_vec()));
+    assert_eq!(version(&there), "1.0.0", "nothing upgrades by itself");
+
+    // The other home follows by the lock alone.
+    let lock = town.folder.path().join("remit.lock").display().to_string();
+    ok(&remit(&here, &["lock", "--file", &lock], ""));
+    ok(&remit(&there, &["sync", "--locked", "--file", &lock], ""));
+    assert_eq!((version(&there), granted(&there)), (version(&here), granted(&here)));
+    ok(&remit(&there, &["lock", "--file", &lock, "--check"], ""));
+
+    ok(&remit(&here, &["rollback", "test/probe"], ""));
+    assert_eq!((version(&here), granted(&here)), ("1.0.0".to_owned(), ONE.map(str::to_owned).to_vec()));
+
+    // Yanked: who has it keeps it, with a warning, and nobody new gets it.
+    town.withdraw("1.0.0", WithdrawalKind::Yank);
+    let ended = remit(&here, &["refresh"], "");
+    assert!(ended.stderr.contains("yanked"), "{}", ended.stderr);
+    assert_eq!(client.tools().len(), 4, "it goes on");
+    let third = town.home("third", location);
+    assert_eq!(remit(&third, &["install", "test/probe@1.0.0", "--yes", "--json"], "").code(), "registry/yanked");
+    assert!(remit(&third, &["list", "--json"], "").json().as_array().expect("a list").is_empty());
+    // Whoever wrote a lock decided before.
+    ok(&remit(&here, &["lock", "--file", &lock], ""));
+    ok(&remit(&third, &["sync", "--locked", "--file", &lock], ""));
+    assert_eq!((version(&third), granted(&third)), (version(&here), granted(&here)));
+
+    // Revoked: it stops, in the server that runs too.
+    town.withdraw("1.0.0", WithdrawalKind::Revoke);
+    let ended = remit(&here, &["refresh"], "");
+    assert!(ended.stderr.contains("revoked") && ended.stderr.contains("it leaks"), "{}", ended.stderr);
+    assert_eq!(client.tools(), Vec::<String>::new());
+    let call = ["call", "test/probe.fetch", r#"{"url":"https://api.example.com/"}"#, "--dry-run", "--json"];
+    assert_eq!(remit(&here, &call, "").code(), "registry/revoked");
+    // Not by a lock either.
+    ok(&remit(&there, &["rollback", "test/probe", "--json"], ""));
+    ok(&remit(&there, &["lock", "--file", &lock], ""));
+    ok(&remit(&there, &["refresh"], ""));
+    assert_eq!(remit(&there, &call, "").code(), "registry/revoked");
+    let fourth = town.home("fourth", location);
+    let ended = remit(&fourth, &["sync", "--locked", "--file", &lock, "--json"], "");
+    assert_eq!(ended.code(), "registry/revoked", "{}", ended.stderr);
+    assert!(remit(&fourth, &["list", "--json"], "").json().as_array().expect("a list").is_empty());
+}
+
+#[test]
+fn c_08_c_09_a_life_from_a_folder() {
+    let town = Town::new();
+    let here = town.here();
+    a_life(&town, &here);
+}
+
+#[test]
+fn c_08_c_09_a_life_over_http() {
+    let town = Town::new();
+    let (_served, address) = Served::start(town.folder.path());
+    a_life(&town, &address);
+}
+
+#[test]
+fn who_knows_no_key_installs_nothing_and_a_registry_that_is_gone_stops_nothing() {
+    let town = Town::new();
+    let here = town.here();
+    town.publish("1.0.0", &ONE);
+    let stranger = town.stranger("stranger", &here);
+    assert_eq!(
+        remit(&stranger, &["install", "test/probe@1.0.0", "--yes", "--json"], "").code(),
+        "signature/unknown-key"
+    );
+    assert!(remit(&stranger, &["list", "--json"], "").json().as_array().expect("a list").is_empty());
+
+    let home = town.home("home", &here);
+    ok(&remit(&home, &["install", "test/probe@1.0.0", "--yes"], ""));
+    // Bytes that somebody changed in the registry, and a registry that is not there.
+    let digest = Digest::of(&probe("1.0.0", &ONE));
+    let path = town.folder.path().join("registry/components/sha256").join(format!("{}.wasm", digest.hex()));
+    let mut bytes = std::fs::read(&path).expect("stored");
+    *bytes.last_mut().expect("bytes") ^= 1;
+    std::fs::write(&path, bytes).expect("room");
+    let other = town.home("other", &here);
+    assert_eq!(
+        remit(&other, &["install", "test/probe@1.0.0", "--yes", "--json"], "").code(),
+        "registry/digest-mismatch"
+    );
+    assert!(remit(&other, &["list", "--json"], "").json().as_array().expect("a list").is_empty());
+
+    std::fs::rename(town.folder.path().join("registry"), town.folder.path().join("gone")).expect("moved");
+    let ended = remit(&home, &["refresh"], "");
+    ok(&ended);
+    assert!(ended.stderr.contains("warning"), "{}", ended.stderr);
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools().len(), 4, "what is installed goes on");
+}
