@@ -60,11 +60,15 @@ fn of_double(double: f64) -> String {
     if double == 0.0 {
         return "0".to_owned();
     }
-    let scientific = format!("{:e}", double.abs());
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let digits = mantissa.replace('.', "");
-    let point = exponent.parse::<i32>().unwrap_or(0) + 1;
-    let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
+    // The library finds the digits, and takes the even one of two that are equally near, as the standard does.
+    let shortest = Value::from(double.abs()).to_string();
+    let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{fraction}");
+    let leading = length(&all) - length(all.trim_start_matches('0'));
+    let point = length(whole) - leading + exponent.parse::<i32>().unwrap_or(0);
+    let digits = all.trim_matches('0');
+    let count = length(digits);
     let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
     let written = match point {
         _ if count <= point && point <= 21 => format!("{digits}{}", zeros(point - count)),
@@ -80,6 +84,11 @@ fn of_double(double: f64) -> String {
         }
     };
     if double < 0.0 { format!("-{written}") } else { written }
+}
+
+/// Of a double's digits, which are few.
+fn length(text: &str) -> i32 {
+    i32::try_from(text.len()).unwrap_or(i32::MAX)
 }
 
 #[cfg(test)]

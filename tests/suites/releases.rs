@@ -5,49 +5,59 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use remit::app::App;
-use remit::config::Config;
-use remit::registries::Directory;
 use remit::registry::Digest;
-use remit::signing::{Decision, KnownKey, Signed, SigningKey, Statement, Withdrawal, WithdrawalKind};
 use serde_json::{Value, json};
 
 use crate::support::client::Client;
 use crate::support::home::{Ended, built, program, remit, renamed};
 
-/// A registry, its publisher and its reviewer.
+/// A registry, its publisher and its reviewer, each with a home of their own.
 struct Town {
     folder: tempfile::TempDir,
-    registry: Directory,
-    ann: SigningKey,
-    ben: SigningKey,
-}
-
-fn known(key: &SigningKey, owner: &str, publishers: &[&str], reviewer: bool) -> KnownKey {
-    let publishers = publishers.iter().map(|name| (*name).to_owned()).collect();
-    KnownKey { key: key.public(), owner: owner.to_owned(), publishers, reviewer, revoked_at: None }
+    ann: String,
+    ben: String,
 }
 
 impl Town {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let registry = Directory::create(&folder.path().join("registry")).expect("a registry");
-        let key = || SigningKey::create(tempfile::tempdir().expect("a folder").path()).expect("a key");
-        let (ann, ben) = (key(), key());
-        let people = [known(&ann, "ann", &["test"], false), known(&ben, "ben", &[], true)];
-        for person in people {
-            registry.change_owners(|owners| owners.trust(person)).expect("known");
-        }
-        Self { folder, registry, ann, ben }
+        let registry = folder.path().join("registry").display().to_string();
+        ok(&remit(folder.path(), &["registry", "create", &registry], ""));
+        let town = Self { ann: String::new(), ben: String::new(), folder };
+        let here = town.here();
+        let [ann, ben] =
+            [("ann", ["--publisher", "test"].as_slice()), ("ben", &["--reviewer"])].map(|(name, may)| {
+                let whose = [["--owner", name].as_slice(), may].concat();
+                let made = remit(&town.stranger(name, &here), &[["key", "new"].as_slice(), &whose].concat(), "");
+                ok(&made);
+                let key = made.stdout.trim().to_owned();
+                ok(&remit(
+                    town.folder.path(),
+                    &[["registry", "allow", &registry, &key].as_slice(), &whose].concat(),
+                    "",
+                ));
+                key
+            });
+        // Who reviews knows who publishes, and the other way round, so that each sees what the other signed.
+        ok(&remit(
+            &town.folder.path().join("ben"),
+            &["key", "trust", &ann, "--owner", "ann", "--publisher", "test"],
+            "",
+        ));
+        ok(&remit(&town.folder.path().join("ann"), &["key", "trust", &ben, "--owner", "ben", "--reviewer"], ""));
+        Self { ann, ben, ..town }
+    }
+
+    /// What ann or ben runs, at their home.
+    fn by(&self, name: &str, words: &[&str]) -> Ended {
+        remit(&self.folder.path().join(name), words, "")
     }
 
     /// A home that knows both, and the registry at this place.
     fn home(&self, name: &str, location: &str) -> PathBuf {
         let home = self.stranger(name, location);
-        let app = App::open(&home, Config::load(&home).expect("settings")).expect("a home");
-        app.admin().trust_key(known(&self.ann, "ann", &["test"], false)).expect("trusted");
-        app.admin().trust_key(known(&self.ben, "ben", &[], true)).expect("trusted");
-        app.shutdown();
+        ok(&remit(&home, &["key", "trust", &self.ann, "--owner", "ann", "--publisher", "test"], ""));
+        ok(&remit(&home, &["key", "trust", &self.ben, "--owner", "ben", "--reviewer"], ""));
         home
     }
 
@@ -55,9 +65,13 @@ impl Town {
     fn stranger(&self, name: &str, location: &str) -> PathBuf {
         let home = self.folder.path().join(name);
         std::fs::create_dir(&home).expect("a folder");
-        std::fs::write(home.join("remit.toml"), format!("[registries.main]\nlocation = \"{location}\"\n"))
-            .expect("room");
+        self.settle(&home, location);
         home
+    }
+
+    fn settle(&self, home: &Path, location: &str) {
+        let settings = format!("[registries.main]\nlocation = \"{location}\"\n");
+        std::fs::write(home.join("remit.toml"), settings).expect("room");
     }
 
     fn here(&self) -> String {
@@ -65,21 +79,16 @@ impl Town {
     }
 
     fn submit(&self, bytes: &[u8]) {
-        let manifest = remit::component::inspect(bytes).expect("a capability").manifest;
-        let statement = Statement::of(&manifest, Digest::of(bytes), 1_000);
-        let signed = Signed::new(statement, &self.ann).expect("signed");
-        self.registry.submit(&signed, bytes).expect("taken");
+        let file = self.folder.path().join("probe.wasm");
+        std::fs::write(&file, bytes).expect("room");
+        ok(&self.by("ann", &["publish", &file.display().to_string()]));
     }
 
     fn approve(&self, bytes: &[u8], version: &str) {
-        let decision = Decision {
-            release: format!("test/probe@{version}"),
-            component_sha256: Digest::of(bytes),
-            approved: true,
-            reason: None,
-            signed_at: 2_000,
-        };
-        self.registry.decide(&Signed::new(decision, &self.ben).expect("signed")).expect("decided");
+        let (release, digest) = (format!("test/probe@{version}"), Digest::of(bytes).to_string());
+        let own = self.by("ann", &["review", "approve", &release, "--digest", &digest, "--json"]);
+        assert_ne!(own.exit, Some(0), "nobody approves their own");
+        ok(&self.by("ben", &["review", "approve", &release, "--digest", &digest]));
     }
 
     fn publish(&self, version: &str, hosts: &[&str]) -> Vec<u8> {
@@ -89,10 +98,8 @@ impl Town {
         bytes
     }
 
-    fn withdraw(&self, version: &str, kind: WithdrawalKind) {
-        let release = format!("test/probe@{version}");
-        let said = Withdrawal { release, kind, reason: "it leaks".to_owned(), signed_at: 3_000 };
-        self.registry.withdraw(&Signed::new(said, &self.ann).expect("signed")).expect("taken");
+    fn withdraw(&self, word: &str, version: &str) {
+        ok(&self.by("ann", &[word, &format!("test/probe@{version}"), "--reason", "it leaks"]));
     }
 }
 
@@ -193,7 +200,7 @@ fn a_life(town: &Town, location: &str) {
     assert_eq!((version(&here), granted(&here)), ("1.0.0".to_owned(), ONE.map(str::to_owned).to_vec()));
 
     // Yanked: who has it keeps it, with a warning, and nobody new gets it.
-    town.withdraw("1.0.0", WithdrawalKind::Yank);
+    town.withdraw("yank", "1.0.0");
     let ended = remit(&here, &["refresh"], "");
     assert!(ended.stderr.contains("yanked"), "{}", ended.stderr);
     assert_eq!(client.tools().len(), 4, "it goes on");
@@ -206,7 +213,7 @@ fn a_life(town: &Town, location: &str) {
     assert_eq!((version(&third), granted(&third)), (version(&here), granted(&here)));
 
     // Revoked: it stops, in the server that runs too.
-    town.withdraw("1.0.0", WithdrawalKind::Revoke);
+    town.withdraw("revoke", "1.0.0");
     let ended = remit(&here, &["refresh"], "");
     assert!(ended.stderr.contains("revoked") && ended.stderr.contains("it leaks"), "{}", ended.stderr);
     assert_eq!(client.tools(), Vec::<String>::new());
@@ -234,6 +241,10 @@ fn c_08_c_09_a_life_from_a_folder() {
 fn c_08_c_09_a_life_over_http() {
     let town = Town::new();
     let (_served, address) = Served::start(town.folder.path());
+    // The publisher and the reviewer are elsewhere too.
+    for name in ["ann", "ben"] {
+        town.settle(&town.folder.path().join(name), &address);
+    }
     a_life(&town, &address);
 }
 

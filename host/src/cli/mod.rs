@@ -24,6 +24,7 @@ mod grant;
 mod guard;
 mod inspect;
 mod install;
+mod key;
 mod known;
 mod list;
 mod lock;
@@ -36,9 +37,11 @@ mod new;
 pub mod output;
 mod principal;
 mod prompt;
+mod publish;
 mod recalled;
 pub mod reference;
 mod refresh;
+mod registry;
 mod report;
 mod restrict;
 mod reviewed;
@@ -147,6 +150,10 @@ enum Command {
     Audit(audit::AuditArgs),
     Backup(backup::BackupArgs),
     Restore(backup::RestoreArgs),
+    Key(key::KeyArgs),
+    Publish(publish::PublishArgs),
+    Yank(publish::YankArgs),
+    Registry(registry::RegistryArgs),
     Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
     /// Compiles one component, in a process of its own
@@ -252,6 +259,10 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Audit(args) => audit::run(args, context),
         Command::Backup(args) => backup::back_up(args, context),
         Command::Restore(args) => backup::restore(args, context),
+        Command::Key(args) => key::run(args, context),
+        Command::Publish(args) => publish::run(args, context),
+        Command::Yank(args) => publish::yank(args, context),
+        Command::Registry(args) => registry::run(args, context),
         Command::Doctor(args) => doctor::run(args, context),
         Command::Completions(args) => completions::run(args, context),
         Command::CompileWorker => crate::runtime::compile_worker(),

@@ -1,12 +1,13 @@
-//! `remit revoke`: take grants back, or stop a release in this home.
+//! `remit revoke`: take grants back, or stop a release, in this home or for all who install from a registry.
 
 use clap::Args;
 use serde_json::json;
 
-use super::{Context, asks, figures};
+use super::{Context, asks, figures, publish};
 use crate::admin::Admin;
 use crate::error::{Error, ErrorKind, Result};
 use crate::registry::{CapabilityName, Exact};
+use crate::signing::WithdrawalKind;
 
 /// Take grants back, or stop a release
 ///
@@ -18,12 +19,13 @@ Examples:
   remit revoke acme/weather http api.example.com
   remit revoke acme/weather http
   remit revoke acme/weather@1.2.0 --here --reason 'it leaks'
-  remit revoke acme/weather@1.2.0 --here --undo")]
+  remit revoke acme/weather@1.2.0 --here --undo
+  remit revoke acme/weather@1.2.0 --reason 'it leaks' --registry main")]
 pub(super) struct RevokeArgs {
-    /// `publisher/slug`, or with `--here` a release, `publisher/slug@1.2.0`
+    /// `publisher/slug`, or a release, `publisher/slug@1.2.0`
     name: String,
     /// `http`, `entities`, `loops` or `sandbox`
-    #[arg(required_unless_present = "here", conflicts_with = "here")]
+    #[arg(required_unless_present_any = ["here", "reason"], conflicts_with_all = ["here", "reason"])]
     namespace: Option<String>,
     /// For `http`: hosts, or `ownCredentials`. Without any: the namespace with all its entries
     #[arg(value_name = "ENTRY")]
@@ -31,9 +33,12 @@ pub(super) struct RevokeArgs {
     /// Stop this release in this data directory
     #[arg(long)]
     here: bool,
-    /// Why
-    #[arg(long, value_name = "TEXT", requires = "here")]
+    /// Why. Without `--here` the release is stopped for all who installed it from the registry
+    #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
+    /// The registry, by its name in `remit.toml` [default: `registries.default`]
+    #[arg(long, value_name = "NAME", requires = "reason", conflicts_with = "here")]
+    registry: Option<String>,
     /// Let it run again; its loops stay paused
     #[arg(long, requires = "here", conflicts_with = "reason")]
     undo: bool,
@@ -41,8 +46,11 @@ pub(super) struct RevokeArgs {
 
 /// Runs it.
 pub(super) fn run(args: RevokeArgs, context: &Context) -> Result<()> {
+    let RevokeArgs { name, namespace, entries, here, reason, registry, undo } = args;
+    if let (false, Some(reason)) = (here, reason.clone()) {
+        return publish::withdraw(&name.parse()?, WithdrawalKind::Revoke, reason, registry.as_deref(), context);
+    }
     let app = context.open()?;
-    let RevokeArgs { name, namespace, entries, here: _, reason, undo } = args;
     match namespace {
         Some(namespace) => grants(&name, &namespace, &entries, app.admin(), context),
         None if undo => undone(&name.parse()?, app.admin(), context),

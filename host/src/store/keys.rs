@@ -78,12 +78,12 @@ mod tests {
         assert!(store.owners().unwrap().keys.is_empty());
         let trusted = known.clone();
         store.change_owners(move |owners| owners.trust(trusted)).unwrap();
-        assert_eq!(store.owners().unwrap().keys, [known.clone()]);
+        assert_eq!(store.owners().unwrap().keys, std::slice::from_ref(&known));
 
         let of_ben = KnownKey { owner: "ben".to_owned(), ..known.clone() };
         let refused = store.change_owners(move |owners| owners.trust(of_ben)).unwrap_err();
         assert_eq!(refused.kind, ErrorKind::KeyNotAllowed);
-        assert_eq!(store.owners().unwrap().keys, [known.clone()]);
+        assert_eq!(store.owners().unwrap().keys, std::slice::from_ref(&known));
 
         store.change_owners(move |owners| owners.revoke(key, 7)).unwrap();
         drop(store);

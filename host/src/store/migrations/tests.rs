@@ -77,7 +77,7 @@ fn db07_a_migration_killed_at_any_statement_ends_before_or_after_its_step() {
                 .unwrap();
             assert_eq!(rows, if step > 0 { 2 } else { 0 });
         }
-        assert!(statements > 1, "step {step}");
+        assert!(statements > 0, "step {step}");
     }
     assert!(unfinished_on_disk > 10, "{unfinished_on_disk}");
 }
