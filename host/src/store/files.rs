@@ -80,7 +80,7 @@ pub(crate) fn put_over(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// Waits until nobody else holds the lock of this name in the home, and holds it while the file lives.
-pub(super) fn hold_lock(home: &Path, name: &str) -> Result<File> {
+pub(crate) fn hold_lock(home: &Path, name: &str) -> Result<File> {
     let path = home.join(name);
     let lock = open_lock(&path);
     lock.and_then(|lock| lock.lock().map(|()| lock)).map_err(|error| Error::file(&path, &error))

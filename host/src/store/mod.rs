@@ -58,7 +58,7 @@ pub use earlier::Earlier;
 pub(crate) use earlier::not_kept;
 pub(crate) use entities::{ChangedBy, Scope};
 pub use entities::{EntitySums, Holding, OldDocument};
-pub(crate) use files::{Existing, is_private, make_folder, open_regular, put_over, write_whole};
+pub(crate) use files::{Existing, hold_lock as hold_lock_of, is_private, make_folder, open_regular, put_over, write_whole};
 pub(crate) use installs::{Decision, Install};
 pub use loops::Timed;
 pub(crate) use loops::{Claim, Passed};
