@@ -45,6 +45,7 @@ mod progress;
 mod python;
 mod retrieval;
 mod review;
+mod review_release;
 mod rotation;
 mod sandbox;
 mod sandbox_agents;

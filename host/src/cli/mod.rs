@@ -37,6 +37,7 @@ mod prompt;
 pub mod reference;
 mod report;
 mod restrict;
+mod review;
 mod reviewed;
 mod revoke;
 mod role;
@@ -113,6 +114,7 @@ enum Command {
     Adopt(adopt::AdoptArgs),
     Inspect(inspect::InspectArgs),
     Test(test::TestArgs),
+    Review(review::ReviewArgs),
     Install(install::InstallArgs),
     Uninstall(uninstall::UninstallArgs),
     List(list::ListArgs),
@@ -213,6 +215,7 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Adopt(args) => adopt::run(args, context),
         Command::Inspect(args) => inspect::run(args, context),
         Command::Test(args) => test::run(args, context),
+        Command::Review(args) => review::run(args, context),
         Command::Install(args) => install::run(args, context),
         Command::Uninstall(args) => uninstall::run(args, context),
         Command::List(args) => list::run(args, context),
