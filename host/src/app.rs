@@ -16,6 +16,7 @@ use crate::engines::Paused;
 use crate::error::{Error, Result};
 use crate::mcp::Issuers;
 use crate::policy;
+use crate::registries::{self, Registry};
 use crate::registry::{Artifacts, Catalog, Digest};
 use crate::runtime::{Admission, CompiledCache, Compiler, Engine, Loader, Runtime};
 use crate::scheduler::{Deliverer, Scheduler, Way};
@@ -191,6 +192,11 @@ impl App {
         let Some(url) = &self.config.telemetry.otlp else { return Ok(None) };
         let collector = Collector::configured(url, self.own()?, &self.outside)?;
         Ok(Some(telemetry::reach(&collector).await))
+    }
+
+    /// The registry of this name, or the one that is meant where none is named.
+    pub fn registry(&self, name: Option<&str>) -> Result<Registry> {
+        registries::open(name, &self.config, &self.home, &self.vault, &self.outside)
     }
 
     /// The host's own way out, to token endpoints.

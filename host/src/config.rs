@@ -58,6 +58,8 @@ pub struct Config {
     pub secret: BTreeMap<String, SecretConfig>,
     /// How one upstream MCP server is used, by its name.
     pub upstream: BTreeMap<String, UpstreamConfig>,
+    /// Where releases are published and fetched.
+    pub registries: RegistriesConfig,
 }
 
 /// What one call may spend.
@@ -418,7 +420,8 @@ impl Config {
         let own = [&mut config.loops.deliver.http, &mut config.telemetry.http];
         let upstreams = config.upstream.values_mut().map(|settings| &mut settings.http);
         let issuers = config.serve.issuer.iter_mut().map(|settings| &mut settings.http);
-        let all = capabilities.chain(secrets).chain(own).chain(upstreams).chain(issuers);
+        let registries = config.registries.by_name.values_mut().map(|settings| &mut settings.http);
+        let all = capabilities.chain(secrets).chain(own).chain(upstreams).chain(issuers).chain(registries);
         for file in all.flat_map(|exceptions| &mut exceptions.ca) {
             *file = home.join(&file);
         }
@@ -468,6 +471,29 @@ impl Default for UpstreamConfig {
     fn default() -> Self {
         Self { connect_ms: 20_000, call_ms: 60_000, concurrent: 8, idle_s: 600, http: HttpExceptions::default() }
     }
+}
+
+/// The registries that this home knows.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct RegistriesConfig {
+    /// The name of the one that is meant where none is named. Default: the only one.
+    pub default: Option<String>,
+    /// By name.
+    #[serde(flatten)]
+    pub by_name: BTreeMap<String, RegistryConfig>,
+}
+
+/// One registry.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct RegistryConfig {
+    /// `dir:` and an absolute path, `https://` and a host, or `http://` and a port of this machine.
+    pub location: String,
+    /// The stored secret that holds its token.
+    pub token: Option<String>,
+    /// Exceptions for requests to its address.
+    pub http: HttpExceptions,
 }
 
 /// Exceptions to the address and certificate rules, written by the operator for one capability or one secret.

@@ -7,6 +7,7 @@ use remit::app::App;
 use remit::config::Config;
 use remit::manifest::NamespaceName;
 use remit::policy::{Approval, Grant, Place};
+use remit::registry::Digest;
 use remit_upstream::{Answer, Seen};
 use serde_json::{Value, json};
 
@@ -290,25 +291,38 @@ fn a_grant_of_something_else_changes_nothing_for_a_call_that_runs() {
 }
 
 #[test]
-fn a_call_sends_nothing_more_when_its_bytes_are_replaced_or_removed() {
+fn a_call_ends_on_the_version_it_began_with_and_sends_nothing_more_once_that_is_removed_or_revoked() {
+    let flood = json!({ "url": "https://api.example.com/", "times": 3 });
     let next = renamed(&built("probe"), |manifest| manifest["version"] = json!("1.1.0"));
+    let other = Digest::of(&next).to_string();
     let replace = move |app: &App| {
         let offer = app.admin().offer(next.clone()).expect("a component in order");
         let asks = offer.asks.clone();
         app.admin().install(offer, &asks).expect("installed");
     };
+    let world = interrupted(ok, replace).granted();
+    assert_eq!(outcome(&world.home.call("test/probe.flood", &flood)), "sent 3: 200 {}");
+    assert_eq!(world.upstream.seen().len(), 3);
+    // It went on with what its own version was granted, and is recorded as that one's.
+    assert_ne!(world.home.records()[0].digest, Some(other));
+
     let remove = |app: &App| {
         app.admin().uninstall(&"test/probe".parse().expect("a name")).expect("removed");
     };
-    for world in [interrupted(ok, replace).granted(), interrupted(ok, remove).granted()] {
-        let flood = json!({ "url": "https://api.example.com/", "times": 3 });
+    let revoke = |app: &App| {
+        let release = "test/probe@1.0.0".parse().expect("a release");
+        app.admin().revoke_release(&release, None).expect("revoked");
+    };
+    for (what, world) in
+        [("removed", interrupted(ok, remove).granted()), ("revoked", interrupted(ok, revoke).granted())]
+    {
         let result = world.home.call("test/probe.flood", &flood);
         assert!(outcome(&result).contains("HostNotAllowed"), "{result:?}");
         assert!(result.expect("an answer").asked.is_empty(), "nobody can give this to it");
         assert_eq!(world.upstream.seen().len(), 1);
         let (outcomes, detail) = recorded(&world.home);
         assert_eq!(outcomes, ["sent", "http/host-not-allowed", "http/host-not-allowed"]);
-        assert!(detail.ends_with("`test/probe` was replaced or removed while its call ran"), "{detail}");
+        assert!(detail.ends_with(&format!("`test/probe` was {what} while its call ran")), "{detail}");
     }
 }
 

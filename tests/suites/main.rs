@@ -57,6 +57,7 @@ mod text;
 mod tidy;
 mod transcript;
 mod upstreams;
+mod versions;
 
 #[path = "../support/mod.rs"]
 mod support;

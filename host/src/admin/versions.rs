@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use semver::Version;
 
-use super::{Admin, Decision, Offer};
+use super::{Admin, Decision, Offer, checked};
 use crate::audit::Record;
 use crate::builtin;
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::{Manifest, grants_digest, tools_digest};
-use crate::policy::Grant;
+use crate::policy::{Grant, check_approval};
 use crate::registry::{Against, Capability, CapabilityName, Digest, Entry, Exact, Recall};
 use crate::review::difference::{About, Change, Weight, Widening, changes, widenings};
 use crate::store::{Earlier, Recalled, not_kept};
@@ -131,6 +131,11 @@ impl Admin {
         let grants = carried.grants.into_iter().chain(agreed.grants.iter().cloned()).collect();
         let (approvals, over) = (carried.approvals, Some(before.capability.digest));
         self.pin(offer, Decision { grants, approvals, over, record, ..Decision::default() })
+    }
+
+    /// The bytes of this digest, checked.
+    pub fn bytes(&self, digest: &Digest) -> Result<Vec<u8>> {
+        self.artifacts.read(digest)
     }
 
     /// The versions that a name was pinned to before, the newest first.
@@ -278,13 +283,23 @@ impl Admin {
             None => self.offer(bytes)?,
         };
         let manifest = &offer.capability.manifest;
-        let mismatch = says_otherwise(locked, &offer.capability, manifest);
-        mismatch.map_or(Ok(offer), |what| {
-            let message =
-                format!("`remit.lock` line {}: the bytes of `{release}` say otherwise: {what}", locked.position.0);
-            Err(Error::new(ErrorKind::LockMismatch, message)
-                .hint("remit lock writes the file anew from what is installed"))
-        })
+        let of_line = |error: Error| {
+            let message = format!("`remit.lock` line {}: {}", locked.position.0, error.message);
+            Error { message, ..error }
+        };
+        if let Some(what) = says_otherwise(locked, &offer.capability, manifest) {
+            let error =
+                Error::new(ErrorKind::LockMismatch, format!("the bytes of `{release}` say otherwise: {what}"));
+            return Err(of_line(error.hint("remit lock writes the file anew from what is installed")));
+        }
+        checked(&offer.capability, &locked.granted).map_err(of_line)?;
+        locked.approved.iter().try_for_each(|approval| check_approval(manifest, approval)).map_err(of_line)?;
+        match self.store.recall_of(&release)? {
+            Some(recall) if recall.against == Against::Revoked => {
+                Err(of_line(recall.refusal(&locked.name, &locked.version)))
+            }
+            _ => Ok(offer),
+        }
     }
 
     /// The bytes of a locked release, when this home has them: installed, installed before, or its program's own.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::output::{Output, error_value, printable};
-use super::{Context, figures, prompt, spent};
+use super::{Context, figures, prompt, recalled, spent};
 use crate::asks::{self, Asked};
 use crate::call::{CallRequest, Content, Contents, Failure, Host, Reply};
 use crate::client::{Confirmation, Unconfirmed, Wants};
@@ -70,6 +70,9 @@ pub(super) fn run(args: CallArgs, context: &Context) -> Result<()> {
         Some(name) => super::principal::known(&app, name)?,
         None => Identity::operator(OPERATOR),
     };
+    if let Some(entry) = app.admin().installed()?.entries.get(&args.tool.capability) {
+        recalled::warn(entry, context.output);
+    }
     let plain = CallRequest::new(caller, args.tool, arguments);
     let request = CallRequest { dry_run: args.dry_run, confirmation, ..plain };
     let result = super::on_threads(async {

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use super::asks::{meaning, meaning_of_others};
 use super::figures::{count, local_time, size, span, utc_time};
 use super::output::{columns, printable};
-use crate::manifest::{Limits, Manifest, NamespaceName, Secret, Tool};
+use crate::manifest::{Limits, Manifest, NamespaceName, Runtime, Secret, Tool};
 use crate::policy::{Approval, Confirm, Grant, OTHERS, OWN_CREDENTIALS, Restriction};
-use crate::registry::{Capability, Entry};
+use crate::registry::{Capability, Entry, Origin, Recall};
 
 /// A line of a publisher's words: more would hide what is below it.
 const LINE_CHARACTERS: usize = 100;
@@ -22,14 +22,15 @@ const LINE_CHARACTERS: usize = 100;
 /// As much guidance as a person reads before deciding; the rest is counted.
 const PROMPT_CHARACTERS: usize = 600;
 
-/// Name, version, the publisher's words, digest and size.
-pub(super) fn head(capability: &Capability) -> String {
+/// Name, version, the publisher's words, digest, size, and who vouched for the bytes.
+pub(super) fn head(capability: &Capability, origin: Option<&Origin>) -> String {
     let manifest = &capability.manifest;
     let mut text = format!("{} {}\n", capability.name, manifest.version);
     let _ = writeln!(text, "  {}: {}", one_line(&manifest.title), one_line(&manifest.description));
     let mut rows = vec![
         vec!["digest".to_owned(), capability.digest.to_string()],
         vec!["size".to_owned(), size(capability.size)],
+        vec!["from".to_owned(), vouched(manifest.runtime, origin)],
     ];
     // What is only offered is not installed.
     if capability.installed_at > 0 {
@@ -37,6 +38,19 @@ pub(super) fn head(capability: &Capability) -> String {
     }
     text.push_str(&indented(&rows));
     text
+}
+
+/// Who vouched for the bytes.
+fn vouched(runtime: Runtime, origin: Option<&Origin>) -> String {
+    match (runtime, origin) {
+        (_, Some(Origin { registry, key, reviewer, reviewed_at })) => {
+            let at = local_time(*reviewed_at);
+            format!("the registry `{registry}`; signed by {key}; reviewed by {reviewer}, {at}")
+        }
+        (Runtime::Builtin, None) => "this program".to_owned(),
+        (Runtime::Mcp, None) => "the server itself".to_owned(),
+        _ => "a file, unsigned".to_owned(),
+    }
 }
 
 /// What a manifest asks, each ask with a mark, then secrets and limits.
@@ -205,7 +219,20 @@ pub(super) fn value(entry: &Entry) -> Value {
         "grants": grants,
         "approvals": approvals,
         "restrictions": entry.restrictions.iter().map(restriction_value).collect::<Vec<_>>(),
+        "origin": entry.origin.as_ref().map(origin_value),
+        "recall": entry.recall.as_ref().map(recall_value),
     })
+}
+
+fn origin_value(origin: &Origin) -> Value {
+    let Origin { registry, key, reviewer, reviewed_at } = origin;
+    json!({ "registry": registry, "key": key, "reviewer": reviewer, "reviewedAt": utc_time(*reviewed_at) })
+}
+
+/// What was said against a release, for programs.
+pub(super) fn recall_value(recall: &Recall) -> Value {
+    let Recall { against, reason, source, at } = recall;
+    json!({ "against": against.as_str(), "reason": reason, "registry": source, "at": utc_time(*at) })
 }
 
 /// Rows in columns, two spaces in, each line with its end.

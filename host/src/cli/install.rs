@@ -5,12 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use super::{Context, asks, describe, missing, on_threads, prompt, reviewed};
+use super::{Context, asks, compiled, describe, missing, prompt, reviewed, source};
 use crate::admin::{Admin, Offer};
 use crate::clock::Clock;
-use crate::component;
 use crate::error::{Error, ErrorKind, Result};
-use crate::manifest::Runtime;
 use crate::policy::{Grant, same_grant};
 use crate::registry::{CapabilityName, Entry};
 use crate::review::difference::Difference;
@@ -46,13 +44,7 @@ pub(super) fn run(args: InstallArgs, context: &Context) -> Result<()> {
     let output = context.output;
     let app = context.open()?;
     let admin = app.admin();
-    let offer = match own(&args, admin)? {
-        Some(offer) => offer,
-        None => {
-            let bytes = component::read(&args.file)?;
-            output.during("checking", || admin.offer(bytes))?
-        }
-    };
+    let offer = source::offer(&args.file, admin, context)?;
     let name = offer.capability.name.clone();
     if args.yes || !args.grants.is_empty() {
         output.note(&offered(&offer));
@@ -65,10 +57,8 @@ pub(super) fn run(args: InstallArgs, context: &Context) -> Result<()> {
         return Err(Error::new(ErrorKind::Cancelled, format!("`{name}` was not installed")));
     };
     let version = offer.capability.manifest.version.clone();
-    if matches!(offer.capability.manifest.runtime, Runtime::Component | Runtime::Engine) {
-        output.during("compiling", || on_threads(app.prepare(&offer.bytes)))?;
-    }
-    admin.install(offer, &grants)?;
+    compiled::ahead(&app, &offer, output)?;
+    compiled::forget(&app, &admin.install(offer, &grants)?)?;
 
     let entry = admin.find(&name)?;
     if output.is_json() {
@@ -77,12 +67,6 @@ pub(super) fn run(args: InstallArgs, context: &Context) -> Result<()> {
     output.text(&format!("installed {name} {version}"))?;
     output.note(&next_steps(&entry, admin)?);
     Ok(())
-}
-
-/// The capability of this program's own that is meant. A file of such a name is written `./remit/loops`.
-fn own(args: &InstallArgs, admin: &Admin) -> Result<Option<Offer>> {
-    let name = args.file.to_str().and_then(|text| text.parse().ok());
-    name.map_or(Ok(None), |name| admin.offer_builtin(&name))
 }
 
 /// What to grant; `None` when the person wants nothing installed.
@@ -136,7 +120,7 @@ fn offered(offer: &Offer) -> String {
         Some(before) if !was_asked(grant, before) => "new".to_owned(),
         _ => String::new(),
     };
-    let mut parts = vec![describe::head(&offer.capability)];
+    let mut parts = vec![describe::head(&offer.capability, offer.origin.as_ref())];
     if let Some(before) = before {
         parts.push(difference(offer, before));
     }
@@ -166,7 +150,14 @@ fn difference(offer: &Offer, before: &Entry) -> String {
     let mut text = format!("{way} from {} to {}\n", old.version, new.version);
     let digest = before.capability.digest.to_string();
     text.push_str(&reviewed::difference(&Difference::of_manifests(old, &digest, new)));
-    text.push_str("  grants and approvals of the other version are not carried over\n");
+    text.push_str(
+        "  grants and approvals of the other version are not carried over: `remit upgrade` carries them
+",
+    );
+    text.push_str(
+        "  the other version is kept: `remit rollback` returns to it
+",
+    );
     text
 }
 

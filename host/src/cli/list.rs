@@ -35,7 +35,7 @@ pub(super) fn run(_args: ListArgs, context: &Context) -> Result<()> {
             let manifest = &entry.capability.manifest;
             vec![
                 entry.capability.name.to_string(),
-                manifest.version.to_string(),
+                version(entry),
                 manifest.tools.len().to_string(),
                 granted(entry),
                 missing::missing(entry, &stored, now).len().to_string(),
@@ -43,6 +43,15 @@ pub(super) fn run(_args: ListArgs, context: &Context) -> Result<()> {
         })
         .collect();
     output.table(&["NAME", "VERSION", "TOOLS", "GRANTED", "MISSING"], &rows)
+}
+
+/// The version, and what was said against it.
+fn version(entry: &Entry) -> String {
+    let version = &entry.capability.manifest.version;
+    entry
+        .recall
+        .as_ref()
+        .map_or_else(|| version.to_string(), |recall| format!("{version} {}", recall.against.as_str()))
 }
 
 /// `2 of 3`: how many of the asks are granted.

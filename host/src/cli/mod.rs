@@ -11,6 +11,7 @@ mod backup;
 mod build;
 mod call;
 mod callback;
+mod compiled;
 mod completions;
 mod connect;
 mod describe;
@@ -25,6 +26,7 @@ mod inspect;
 mod install;
 mod known;
 mod list;
+mod lock;
 mod logging;
 mod loops;
 mod mcp;
@@ -34,6 +36,7 @@ mod new;
 pub mod output;
 mod principal;
 mod prompt;
+mod recalled;
 pub mod reference;
 mod report;
 mod restrict;
@@ -41,15 +44,18 @@ mod review;
 mod reviewed;
 mod revoke;
 mod role;
+mod rollback;
 mod sandbox;
 mod secret;
 mod serve;
 mod show;
+mod source;
 mod spent;
 mod test;
 mod token;
 mod uninstall;
 mod until;
+mod upgrade;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -116,6 +122,8 @@ enum Command {
     Test(test::TestArgs),
     Review(review::ReviewArgs),
     Install(install::InstallArgs),
+    Upgrade(upgrade::UpgradeArgs),
+    Rollback(rollback::RollbackArgs),
     Uninstall(uninstall::UninstallArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
@@ -134,6 +142,8 @@ enum Command {
     Flag(flag::FlagArgs),
     Loops(loops::LoopsArgs),
     Mcp(mcp::McpArgs),
+    Lock(lock::LockArgs),
+    Sync(lock::SyncArgs),
     Audit(audit::AuditArgs),
     Backup(backup::BackupArgs),
     Restore(backup::RestoreArgs),
@@ -217,6 +227,8 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Test(args) => test::run(args, context),
         Command::Review(args) => review::run(args, context),
         Command::Install(args) => install::run(args, context),
+        Command::Upgrade(args) => upgrade::run(args, context),
+        Command::Rollback(args) => rollback::run(args, context),
         Command::Uninstall(args) => uninstall::run(args, context),
         Command::List(args) => list::run(args, context),
         Command::Show(args) => show::run(args, context),
@@ -235,6 +247,8 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Flag(args) => flag::run(args, context),
         Command::Loops(args) => loops::run(args, context),
         Command::Mcp(args) => mcp::run(args, context),
+        Command::Lock(args) => lock::lock(args, context),
+        Command::Sync(args) => lock::sync(args, context),
         Command::Audit(args) => audit::run(args, context),
         Command::Backup(args) => backup::back_up(args, context),
         Command::Restore(args) => backup::restore(args, context),

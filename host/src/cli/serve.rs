@@ -1,4 +1,4 @@
-//! `remit serve`: the agents' door, on stdio or over HTTP.
+//! `remit serve`: the agents' door, on stdio or over HTTP; or a registry, over HTTP.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -9,12 +9,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::Output;
 use super::token::{self, Origin};
-use super::{Context, on_threads, principal};
+use super::{Context, on_threads, principal, recalled};
 use crate::call::Host;
 use crate::config::{Config, Tools};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mcp::{self, Auth, Exposure, HttpOptions, Issuers, Surface, Token};
 use crate::policy::{HTTP, Identity, STDIO};
+use crate::registries::{self, Directory};
 use crate::registry::CapabilityName;
 
 /// Serve agents over MCP
@@ -32,7 +33,8 @@ Examples:
   remit serve --only acme/notes                that capability alone, under its own names
   remit serve --http 127.0.0.1:7070
   remit serve --http 127.0.0.1:7070 --no-token
-  remit serve --http 0.0.0.0:7070 --token-file /run/secrets/remit-token")]
+  remit serve --http 0.0.0.0:7070 --token-file /run/secrets/remit-token
+  remit serve --http 7071 --registry /srv/registry --no-token")]
 pub(super) struct ServeArgs {
     /// Serve over HTTP at this address, or at this port of 127.0.0.1
     #[arg(long, value_name = "ADDRESS", value_parser = read_address)]
@@ -52,16 +54,23 @@ pub(super) struct ServeArgs {
     /// Who the client on stdin and stdout is [default: `principal` in `remit.toml`, or `stdio`]
     #[arg(long, value_name = "NAME", conflicts_with = "http")]
     principal: Option<String>,
+    /// Serve the registry in this folder, and nothing to agents
+    #[arg(long, value_name = "DIR", requires = "http", conflicts_with_all = ["only", "tools", "principal"])]
+    registry: Option<PathBuf>,
 }
 
 /// Runs it.
 #[expect(clippy::needless_pass_by_value, reason = "every command takes its arguments")]
 pub(super) fn run(args: ServeArgs, context: &Context) -> Result<()> {
     let home = context.home()?;
+    if let (Some(folder), Some(address)) = (&args.registry, args.http) {
+        return on_threads(serve_registry(folder, address, &args, &home, context.output));
+    }
     let mut config = Config::load(&home)?;
     config.serve.tools = args.tools.unwrap_or(config.serve.tools);
     let app = context.open()?;
     app.admin().remove_old_files()?;
+    app.admin().installed()?.entries.values().for_each(|entry| recalled::warn(entry, context.output));
     let on_stdio = args.principal.as_deref().or(config.serve.principal.as_deref()).unwrap_or(STDIO);
     // Over HTTP each request says for itself who makes it.
     let caller = principal::known(&app, if args.http.is_some() { HTTP } else { on_stdio })?;
@@ -114,6 +123,27 @@ async fn serve(
     let options =
         HttpOptions { address, auth, issuers, config: config.serve, sessions_per_principal, ready, shutdown };
     tokio::join!(mcp::serve_http(host, options), announce).0
+}
+
+/// Serves a registry alone: the home of whoever serves it holds their token, and nothing else is used of it.
+async fn serve_registry(
+    folder: &Path,
+    address: SocketAddr,
+    args: &ServeArgs,
+    home: &Path,
+    output: Output,
+) -> Result<()> {
+    let directory = Directory::open(folder)?;
+    let auth = authentication(args, home, output)?;
+    let shutdown = CancellationToken::new();
+    stop_on_signal(shutdown.clone())?;
+    let (ready, listening) = oneshot::channel();
+    let announce = async {
+        if let Ok(address) = listening.await {
+            output.aside(&format!("serving the registry on http://{address}"));
+        }
+    };
+    tokio::join!(registries::serve(directory, address, auth, ready, shutdown), announce).0
 }
 
 /// What is shown on stdin and stdout.

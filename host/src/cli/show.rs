@@ -3,14 +3,17 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::missing::Missing;
 use super::{Context, describe, figures, missing};
+use crate::admin::Earlier;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
+use crate::manifest::visible;
 use crate::policy::{Grant, asks, same_grant};
 use crate::registry::{CapabilityName, Entry};
+use crate::versions::lock::spell;
 
 /// Show one install: what it asks, what it was granted, what is missing
 #[derive(Debug, Args)]
@@ -27,8 +30,9 @@ pub(super) fn run(args: ShowArgs, context: &Context) -> Result<()> {
     let entry = app.admin().find(&args.name)?;
     let now = Clock::system().now_ms();
     let missing = missing::missing(&entry, &app.admin().secrets()?, now);
+    let earlier = app.admin().earlier(&args.name)?;
     if !output.is_json() {
-        return output.text(&shown(&entry, &missing, now));
+        return output.text(&shown(&entry, &earlier, &missing, now));
     }
     let mut value = describe::value(&entry);
     value["manifest"] = serde_json::to_value(&entry.capability.manifest)
@@ -36,14 +40,26 @@ pub(super) fn run(args: ShowArgs, context: &Context) -> Result<()> {
     value["withdrawn"] =
         entry.withdrawn.iter().map(|item| json!({ "kind": item.kind(), "item": item.name() })).collect();
     value["missing"] = missing.iter().map(|missing| json!({ "what": missing.what, "fix": missing.fix })).collect();
+    value["earlier"] = earlier.iter().map(earlier_value).collect();
     output.value(&value)
 }
 
-fn shown(entry: &Entry, missing: &[Missing], now: i64) -> String {
+fn earlier_value(earlier: &Earlier) -> Value {
+    json!({
+        "version": earlier.version.to_string(), "digest": earlier.digest.to_string(),
+        "leftAt": figures::utc_time(earlier.left_at), "rolledBack": earlier.was_rolled_back,
+        "grants": earlier.grants.iter().map(spell).collect::<Vec<_>>(),
+    })
+}
+
+fn shown(entry: &Entry, earlier: &[Earlier], missing: &[Missing], now: i64) -> String {
     let capability = &entry.capability;
     let is_granted = |ask: &Grant| entry.grants.iter().any(|grant| same_grant(grant, ask));
     let mark = |ask: &Grant| if is_granted(ask) { "granted" } else { "not granted" }.to_owned();
-    let mut text = describe::head(capability);
+    let mut text = describe::head(capability, entry.origin.as_ref());
+    if let Some(recall) = &entry.recall {
+        let _ = writeln!(text, "  {}", visible(&recall.account(), usize::MAX));
+    }
     let _ = write!(text, "\n{}", describe::asks(&capability.manifest, &mark));
 
     let asked = asks(&capability.manifest);
@@ -87,9 +103,20 @@ fn shown(entry: &Entry, missing: &[Missing], now: i64) -> String {
     if let Some(prompt) = describe::prompt(&capability.manifest) {
         let _ = write!(text, "\n{prompt}");
     }
+    if !earlier.is_empty() {
+        let rows: Vec<_> = earlier.iter().map(earlier_row).collect();
+        let _ = write!(text, "\nversions before, kept for `remit rollback`\n{}", describe::indented(&rows));
+    }
     if !missing.is_empty() {
         let rows: Vec<_> = missing.iter().map(|missing| vec![missing.what.clone(), missing.fix.clone()]).collect();
         let _ = write!(text, "\nmissing\n{}", describe::indented(&rows));
     }
     text
+}
+
+fn earlier_row(earlier: &Earlier) -> Vec<String> {
+    let why = if earlier.was_rolled_back { "rolled back" } else { "replaced" };
+    let grants: Vec<String> = earlier.grants.iter().map(spell).collect();
+    let grants = if grants.is_empty() { "nothing granted".to_owned() } else { grants.join(", ") };
+    vec![earlier.version.to_string(), format!("{why} {}", figures::local_time(earlier.left_at)), grants]
 }

@@ -1,6 +1,7 @@
 //! What types cannot say about `remit.toml`, and how its mistakes are told: file, line, key and fix.
 
 mod issuers;
+mod registries;
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -200,6 +201,7 @@ pub(super) fn values(config: &Config) -> Result<(), InvalidValue> {
     issuers::check(serve)?;
     deliver(&loops.deliver)?;
     telemetry(&config.telemetry)?;
+    registries::check(&config.registries)?;
     for (name, settings) in &config.upstream {
         if check_name(name).is_some() {
             let message = format!("`upstream.{name}` is no name of an MCP server");

@@ -50,8 +50,8 @@ pub enum Unsent {
     Refused(u16),
 }
 
-/// Where a collector is.
-enum Place {
+/// Where a collector or a registry is.
+pub(super) enum Place {
     Here(SocketAddr),
     There,
 }
@@ -115,7 +115,7 @@ impl Collector {
 }
 
 /// Reads the URL of a collector. In plain HTTP only this machine is one: what is sent says what a home does.
-fn read(text: &str) -> Option<(Url, Place)> {
+pub(super) fn read(text: &str) -> Option<(Url, Place)> {
     let url = Url::parse(text).ok()?;
     let is_plain =
         url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none();

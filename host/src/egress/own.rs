@@ -1,5 +1,5 @@
 //! The host's own requests: to the token endpoint of a connection, to the webhook for what runs came to, for the
-//! keys of an issuer of access tokens, to a collector of telemetry on another machine, and to upstream MCP servers.
+//! keys of an issuer of access tokens, to a collector of telemetry on another machine, to upstream MCP servers, and to registries.
 //!
 //! They pass the same steps as a guest's, with an allow-list of one: the endpoint that a person configured. A
 //! redirect is refused, because nobody decided where it leads; an answer is bounded. Operators' exceptions are those
@@ -15,8 +15,8 @@ use url::Url;
 
 use super::response::{Received, Room};
 use super::{
-    Answer, Exceptions, Method, Outside, Refusal, Target, Template, approve, dial, exchange, millis, request,
-    resolve,
+    Answer, Exceptions, Method, Outside, Refusal, Target, Template, approve, dial, exchange, millis, registry,
+    request, resolve,
 };
 use crate::audit::{RequestRecord, Traced};
 use crate::clock;
@@ -48,6 +48,7 @@ pub struct Own {
     deliveries: Exceptions,
     telemetry: Exceptions,
     issuers: BTreeMap<String, Exceptions>,
+    registries: BTreeMap<String, Exceptions>,
 }
 
 /// A URL that the host may be told to send its own requests to: `https:`, a public name, no user name.
@@ -120,6 +121,10 @@ impl Own {
         for settings in &config.serve.issuer {
             issuers.insert(settings.issuer.clone(), Exceptions::read(ISSUERS, &settings.http)?);
         }
+        let mut registries = BTreeMap::new();
+        for (name, settings) in &config.registries.by_name {
+            registries.insert(name.clone(), Exceptions::read(&format!("registries.{name}"), &settings.http)?);
+        }
         let (outside, upstream_limits) = (outside.clone(), config.http);
         Ok(Self {
             outside,
@@ -131,6 +136,7 @@ impl Own {
             deliveries,
             telemetry,
             issuers,
+            registries,
         })
     }
 
@@ -194,6 +200,26 @@ impl Own {
             hint: None,
         })?;
         self.send_under((ISSUERS, exceptions), url, request, &record, &self.limits).await
+    }
+
+    /// Sends a request to the registry `name` at `url`: components are larger, and take longer, than tokens.
+    pub(super) async fn ask_registry(
+        &self,
+        name: &str,
+        url: &str,
+        request: http::Request<Vec<u8>>,
+    ) -> Result<http::Response<Vec<u8>>, Unreached> {
+        let exceptions = self.registries.get(name).unwrap_or(&self.no_exceptions);
+        let time = u64::try_from(registry::TIME.as_millis()).unwrap_or(u64::MAX);
+        let limits = HttpConfig {
+            request_ms: time,
+            first_byte_ms: time,
+            request_bytes: registry::REQUEST_BYTES,
+            response_bytes: registry::RESPONSE_BYTES,
+            ..self.limits
+        };
+        let record = Mutex::new(Endpoint::record(url, ""));
+        self.send_under((&format!("registries.{name}"), exceptions), url, request, &record, &limits).await
     }
 
     /// How long a request takes at most.

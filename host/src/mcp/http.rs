@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
+use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -33,7 +34,6 @@ use tokio_util::task::TaskTracker;
 
 use self::auth::Known;
 pub use self::auth::{Auth, Token};
-use self::behind::Behind;
 pub use self::oauth::{Issuers, Refusal, Verified};
 use self::way::Way;
 use super::compact::Exposure;
@@ -160,9 +160,32 @@ fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Error {
         .hint("choose another address, or stop the program that listens there")
 }
 
-async fn accept<B: Behind>(
+/// What answers the requests that come in by a listener.
+pub trait Answers: Send + Sync + 'static {
+    /// The answer to a request from `client`.
+    fn answer(&self, client: IpAddr, request: Request) -> impl Future<Output = Response> + Send;
+}
+
+/// Serves what is not for agents, and judges its requests itself, until `shutdown` is cancelled.
+pub async fn serve_answers<A: Answers>(
+    address: SocketAddr,
+    answers: A,
+    ready: oneshot::Sender<SocketAddr>,
+    shutdown: CancellationToken,
+) -> Result<()> {
+    let listener = TcpListener::bind(address).await.map_err(|error| cannot_listen(address, &error))?;
+    let bound = listener.local_addr().map_err(|error| cannot_listen(address, &error))?;
+    let _ = ready.send(bound);
+    let connections = TaskTracker::new();
+    accept(listener, Arc::new(answers), &connections, &shutdown).await;
+    connections.close();
+    let _ = tokio::time::timeout(CALLS_GRACE, connections.wait()).await;
+    Ok(())
+}
+
+async fn accept<A: Answers>(
     listener: TcpListener,
-    way: Arc<Way<B>>,
+    way: Arc<A>,
     connections: &TaskTracker,
     shutdown: &CancellationToken,
 ) {
@@ -192,10 +215,10 @@ async fn accept<B: Behind>(
     }
 }
 
-async fn serve_connection<B: Behind>(
+async fn serve_connection<A: Answers>(
     stream: TcpStream,
     client: IpAddr,
-    way: Arc<Way<B>>,
+    way: Arc<A>,
     shutdown: CancellationToken,
 ) {
     // Answers are small and written in several parts; without this each waits 40 ms for an acknowledgement.

@@ -51,7 +51,7 @@ mod surface;
 mod tools;
 
 pub use compact::Exposure;
-pub use http::{Auth, HttpOptions, Issuers, Refusal, Token, Verified, serve_http};
+pub use http::{Answers, Auth, HttpOptions, Issuers, Refusal, Token, Verified, serve_answers, serve_http};
 pub use stdio::serve_stdio;
 pub use surface::Surface;
 

@@ -16,9 +16,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::State;
-use crate::component::{MAX_COMPONENT_BYTES, inspect, read_manifest};
+use crate::component::{MAX_COMPONENT_BYTES, read_manifest};
 use crate::error::{Error, ErrorKind, Result};
-use crate::manifest::{Manifest, grants_digest, tools_digest};
+use crate::manifest::Manifest;
 use crate::registry::{Artifacts, Digest, Exact};
 use crate::review::{Reviewer, Submission, Word, compatible, decide};
 use crate::signing::{
@@ -95,13 +95,11 @@ impl Directory {
     /// Takes a release, which waits for a decision from then on. The same one twice is one.
     pub fn submit(&self, statement: &Signed<Statement>, bytes: &[u8]) -> Result<State> {
         let said = self.admits(statement)?;
-        said.check_bytes(bytes)?;
         if bytes.len() as u64 > MAX_COMPONENT_BYTES {
             return Err(Error::new(ErrorKind::ComponentInvalid, "the component is too large"));
         }
-        inspect(bytes)?;
+        super::check(&said, bytes)?;
         let manifest = read_manifest(bytes)?;
-        said.check_manifest(&manifest.version, tools_digest(&manifest), grants_digest(&manifest))?;
 
         let _lock = self.lock()?;
         if let Some(known) = self.find(&said.release)? {
@@ -243,6 +241,8 @@ impl Directory {
     }
 
     fn find(&self, release: &Exact) -> Result<Option<Release>> {
+        let Exact { name, version } = release;
+        super::exact(&name.publisher, &name.slug, &version.to_string())?;
         let folder = self.release_folder(release);
         let Some(statement) = read_document(&folder.join(STATEMENT))? else { return Ok(None) };
         let kinds = [WithdrawalKind::Yank, WithdrawalKind::Remove, WithdrawalKind::Revoke];
@@ -318,6 +318,3 @@ fn folders(path: &Path) -> Result<Vec<String>> {
     names.sort();
     Ok(names)
 }
-
-#[cfg(test)]
-mod tests;

@@ -110,9 +110,15 @@ pub(super) fn schema(connection: &Connection) -> Result<Vec<(String, String)>> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// The digests that installs are pinned to.
+/// The digests that installs are pinned to, and those that they can return to.
 pub(super) fn pinned(connection: &Connection) -> Result<Vec<Digest>> {
-    let mut statement = connection.prepare("SELECT DISTINCT digest FROM installs")?;
+    // A backup of a program that kept no earlier versions has no table of them.
+    let keeps: bool =
+        connection.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'earlier')", [], |row| {
+            row.get(0)
+        })?;
+    let earlier = if keeps { " UNION SELECT digest FROM earlier" } else { "" };
+    let mut statement = connection.prepare(&format!("SELECT digest FROM installs GROUP BY digest{earlier}"))?;
     let digests = statement.query_map([], |row| row.get::<_, String>(0))?;
     digests.map(|digest| digest?.parse().map_err(|_| damaged("a digest in `installs`"))).collect()
 }

@@ -320,3 +320,6 @@ fn read_digest(row: &Row<'_>, column: usize) -> Result<Digest> {
     let text: String = row.get(column)?;
     text.parse().map_err(|_| damaged("a digest in `earlier`"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -280,7 +280,7 @@ fn every_process_sees_a_change_at_once() {
         ("approve", &|| one.add_approvals(name, digest, &[approval("KEY", "a.example")]).unwrap()),
         ("disapprove", &|| assert_eq!(one.remove_approvals(name, "KEY").unwrap(), 1)),
         ("revoke", &|| assert_eq!(one.remove_grants(name, &[http(None)]).unwrap(), 1)),
-        ("uninstall", &|| assert_eq!(one.remove_install(name).unwrap(), Some(*digest))),
+        ("uninstall", &|| assert_eq!(one.remove_install(name).unwrap(), Some((*digest, vec![])))),
         ("nothing", &|| one.flush().unwrap()),
     ];
     let mut last = other.generation().unwrap();

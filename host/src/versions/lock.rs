@@ -137,7 +137,8 @@ fn rows(approvals: &[Approval]) -> Vec<String> {
 }
 
 /// A grant in one word, as `--grant` takes it: `http`, `http:api.example.com`.
-fn spell(grant: &Grant) -> String {
+#[must_use]
+pub fn spell(grant: &Grant) -> String {
     match &grant.entry {
         Some(entry) => format!("{}:{entry}", grant.namespace.as_str()),
         None => grant.namespace.as_str().to_owned(),

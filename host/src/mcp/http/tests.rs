@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::super::Surface;
+use super::behind::Behind;
 use super::*;
 use crate::policy::Identity;
 

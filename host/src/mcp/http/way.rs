@@ -21,7 +21,7 @@ use super::behind::Behind;
 use super::rate::Rate;
 use super::sessions::Sessions;
 use super::watch::until_unknown;
-use super::{Door, body, oauth, sessions};
+use super::{Answers, Door, body, oauth, sessions};
 
 /// What a request passes through.
 pub(super) struct Way<B: Behind> {
@@ -59,11 +59,6 @@ impl<B: Behind> Way<B> {
         }
     }
 
-    /// The answer to a request from `client`.
-    pub(super) async fn answer(&self, client: IpAddr, request: Request) -> Response {
-        unbuffered(self.pass(client, request).await.unwrap_or_else(|refusal| refusal))
-    }
-
     async fn pass(&self, client: IpAddr, mut request: Request) -> Result<Response, Response> {
         self.rate.admit(client)?;
         let Some(surface) = Surface::of_path(request.uri().path()) else {
@@ -78,6 +73,12 @@ impl<B: Behind> Way<B> {
         let response = sessions::on_behalf(admitted.identity.principal.clone(), surface, handled).await;
         let known = Arc::clone(&self.known);
         Ok(until_unknown(response, move || known.still_knows(&admitted)))
+    }
+}
+
+impl<B: Behind> Answers for Way<B> {
+    async fn answer(&self, client: IpAddr, request: Request) -> Response {
+        unbuffered(self.pass(client, request).await.unwrap_or_else(|refusal| refusal))
     }
 }
 

@@ -31,6 +31,7 @@ fn entry(slug: &str, origin: Option<Origin>) -> Locked {
             grant(NamespaceName::Http, ""),
             grant(NamespaceName::Http, "*.cdn.example.com:8443"),
             grant(NamespaceName::Http, "api.example.com"),
+            grant(NamespaceName::Loops, ""),
             grant(NamespaceName::Loops, "every=1h"),
         ],
         approved: vec![
