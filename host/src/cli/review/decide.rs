@@ -3,10 +3,11 @@
 use clap::Args;
 use serde_json::json;
 
-use super::super::{Context, prompt};
+use super::super::{Context, on_threads, prompt};
 use super::{Where, look, show};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
+use crate::registries::Registry;
 use crate::registry::{Digest, Exact};
 use crate::signing::{Decision, Signed, SigningKey};
 
@@ -20,8 +21,8 @@ const MAX_REASON: usize = 2000;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  remit review approve acme/weather@1.1.0 --registry /srv/registry
-  remit review approve acme/weather@1.1.0 --registry /srv/registry --digest sha256:…")]
+  remit review approve acme/weather@1.1.0
+  remit review approve acme/weather@1.1.0 --digest sha256:…")]
 pub(super) struct ApproveArgs {
     #[command(flatten)]
     about: About,
@@ -34,7 +35,7 @@ pub(super) struct ApproveArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  remit review reject acme/weather@1.1.0 --registry /srv/registry --reason 'why collect.example.net?'")]
+  remit review reject acme/weather@1.1.0 --reason 'why collect.example.net?'")]
 pub(super) struct RejectArgs {
     #[command(flatten)]
     about: About,
@@ -67,8 +68,8 @@ pub(super) fn reject(args: &RejectArgs, context: &Context) -> Result<()> {
 fn decide(about: &About, approved: bool, reason: Option<&str>, context: &Context) -> Result<()> {
     let output = context.output;
     check_reason(reason)?;
-    let registry = about.place.open()?;
-    let Some(looked_at) = looked_at(about, approved, context)? else {
+    let registry = about.place.open(context)?;
+    let Some(looked_at) = looked_at(about, &registry, approved, context)? else {
         return Err(Error::new(ErrorKind::Cancelled, format!("nothing was decided about `{}`", about.release)));
     };
     let decision = Decision {
@@ -79,7 +80,8 @@ fn decide(about: &About, approved: bool, reason: Option<&str>, context: &Context
         signed_at: Clock::system().now_ms(),
     };
     let key = SigningKey::open(&context.home()?)?;
-    let state = registry.decide(&Signed::new(decision, &key)?)?;
+    let signed = Signed::new(decision, &key)?;
+    let state = on_threads(registry.decide(&signed))?;
     if output.is_json() {
         let digest = looked_at.to_string();
         return output.value(&json!({ "release": about.release.to_string(), "state": state, "digest": digest }));
@@ -88,7 +90,7 @@ fn decide(about: &About, approved: bool, reason: Option<&str>, context: &Context
 }
 
 /// The digest that the person looked at: the one that is said, or the one that was just shown and agreed to.
-fn looked_at(about: &About, approved: bool, context: &Context) -> Result<Option<Digest>> {
+fn looked_at(about: &About, registry: &Registry, approved: bool, context: &Context) -> Result<Option<Digest>> {
     if let Some(digest) = about.digest {
         return Ok(Some(digest));
     }
@@ -97,8 +99,7 @@ fn looked_at(about: &About, approved: bool, context: &Context) -> Result<Option<
         return Err(Error::new(ErrorKind::Usage, message)
             .hint(format!("remit review show {}, and then say which digest was shown: --digest", about.release)));
     }
-    let registry = about.place.open()?;
-    let shown = look(&registry, &about.release, context)?;
+    let shown = on_threads(look(registry, &about.release, context))?;
     context.output.aside(&show::text(&about.release, &shown));
     let digest = shown.report.digest.parse().map_err(|error| Error::internal("a digest is none").detail(error))?;
     let verb = if approved { "approve" } else { "reject" };

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::Context;
+use super::super::{Context, on_threads};
 use super::{Where, signed};
 use crate::error::Result;
 use crate::registries::State;
@@ -12,8 +12,8 @@ use crate::registries::State;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  remit review list --registry /srv/registry
-  remit review list --registry /srv/registry --all")]
+  remit review list
+  remit review list --all")]
 pub(super) struct ListArgs {
     #[command(flatten)]
     place: Where,
@@ -25,15 +25,19 @@ pub(super) struct ListArgs {
 /// Runs it.
 pub(super) fn run(args: &ListArgs, context: &Context) -> Result<()> {
     let output = context.output;
-    let registry = args.place.open()?;
-    let releases = registry.list()?.into_iter().filter(|(_, state)| args.all || *state == State::InReview);
-    let mut rows = Vec::new();
-    for (release, state) in releases {
-        let (digest, author) = signed(&registry, &release)?;
-        rows.push([release.to_string(), state.to_string(), author.unwrap_or_default(), digest.to_string()]);
-    }
+    let registry = args.place.open(context)?;
+    let rows = on_threads(async {
+        let mut rows = Vec::new();
+        for (release, state) in registry.list().await? {
+            if args.all || state == State::InReview {
+                let (digest, key) = signed(&registry, &release).await?;
+                rows.push([release.to_string(), state.to_string(), key.to_string(), digest.to_string()]);
+            }
+        }
+        Ok(rows)
+    })?;
     if output.is_json() {
-        let value = |[release, state, author, digest]: &[String; 4]| json!({ "release": release, "state": state, "author": author, "digest": digest });
+        let value = |[release, state, key, digest]: &[String; 4]| json!({ "release": release, "state": state, "key": key, "digest": digest });
         return output.value(&Value::Array(rows.iter().map(value).collect()));
     }
     if rows.is_empty() {
@@ -41,5 +45,5 @@ pub(super) fn run(args: &ListArgs, context: &Context) -> Result<()> {
         return Ok(());
     }
     let rows: Vec<Vec<String>> = rows.into_iter().map(Vec::from).collect();
-    output.table(&["RELEASE", "STATE", "AUTHOR", "DIGEST"], &rows)
+    output.table(&["RELEASE", "STATE", "SIGNED BY", "DIGEST"], &rows)
 }

@@ -4,16 +4,14 @@ mod decide;
 mod list;
 mod show;
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 
 use super::{Context, known};
 use crate::error::{Error, ErrorKind, Result};
-use crate::registries::{Directory, State};
-use crate::registry::Exact;
+use crate::registries::{Registry, State};
+use crate::registry::{Digest, Exact};
 use crate::review::{Compared, Neighbour, Report, compatible};
-use crate::signing::Signed;
+use crate::signing::PublicKey;
 
 /// Look at releases that others submitted, and decide about them
 ///
@@ -37,9 +35,9 @@ enum ReviewCommand {
 /// Which registry.
 #[derive(Debug, Args)]
 struct Where {
-    /// The registry's folder
-    #[arg(long, value_name = "DIR")]
-    registry: PathBuf,
+    /// The registry, by its name in `remit.toml` [default: the only one, or `registries.default`]
+    #[arg(long, value_name = "NAME")]
+    registry: Option<String>,
 }
 
 /// Runs it.
@@ -53,66 +51,74 @@ pub(super) fn run(args: ReviewArgs, context: &Context) -> Result<()> {
 }
 
 impl Where {
-    fn open(&self) -> Result<Directory> {
-        Directory::open(&self.registry)
+    fn open(&self, context: &Context) -> Result<Registry> {
+        context.open()?.registry(self.registry.as_deref())
     }
 }
 
 /// A release with what its bytes say.
 struct Shown {
     state: State,
-    /// Whose key signed it, when that is known here.
-    author: Option<String>,
+    /// The key that signed it.
+    key: PublicKey,
     report: Report,
     compared: Option<Compared>,
 }
 
-/// Reads a release, verifies that its bytes are the ones that were signed, and makes the report.
-fn look(registry: &Directory, release: &Exact, context: &Context) -> Result<Shown> {
-    let Some(state) = registry.state(release)? else {
+/// Fetches a release and makes the report. The registry is believed in nothing that is decided about: the statement's
+/// signature, the digest of the bytes and their name are looked at here.
+async fn look(registry: &Registry, release: &Exact, context: &Context) -> Result<Shown> {
+    let all = registry.list().await?;
+    let Some((_, state)) = all.iter().find(|(known, _)| known == release) else {
         return Err(Error::new(ErrorKind::ReleaseNotFound, format!("the registry has no `{release}`"))
-            .hint("remit review list"));
+            .hint("remit review list --all"));
     };
-    let (digest, author) = signed(registry, release)?;
-    let bytes = registry.bytes(&digest)?;
-    let report = Report::of(&bytes, &neighbours(registry, context)?)?;
-    let published: Vec<Exact> =
-        published(registry)?.into_iter().filter(|other| other.name == release.name).collect();
+    let mut neighbours = known::neighbours(context)?;
+    for (other, _) in all.iter().filter(|(other, state)| *state == State::Published && other.name != release.name)
+    {
+        if !neighbours.iter().any(|known| known.name == other.name) {
+            neighbours.push(Neighbour { name: other.name.clone(), tools: Vec::new() });
+        }
+    }
+    let (bytes, key) = fetch(registry, release, context).await?;
+    let report = report(&bytes, release, &neighbours)?;
+    let published: Vec<&Exact> = all
+        .iter()
+        .filter(|(other, state)| *state == State::Published && other.name == release.name)
+        .map(|(other, _)| other)
+        .collect();
     let before = compatible::predecessor(published.iter().map(|other| &other.version), &release.version);
-    let before = before.and_then(|before| published.iter().find(|other| other.version == *before));
+    let before = before.and_then(|before| published.into_iter().find(|other| other.version == *before));
     let compared = match before {
         Some(before) => {
-            let (digest, _) = signed(registry, before)?;
-            Some(Compared::between(&Report::of(&registry.bytes(&digest)?, &[])?, &report))
+            let (bytes, _) = fetch(registry, before, context).await?;
+            Some(Compared::between(&self::report(&bytes, before, &[])?, &report))
         }
         None => None,
     };
-    Ok(Shown { state, author, report, compared })
+    Ok(Shown { state: *state, key, report, compared })
 }
 
-/// The digest that a release's statement names, and whose key signed it.
-fn signed(registry: &Directory, release: &Exact) -> Result<(crate::registry::Digest, Option<String>)> {
-    let documents = registry.release(release)?;
-    let (statement, key) = Signed::open(&documents.statement)?;
-    let owner = registry.owners()?.find(key).map(|known| known.owner.clone());
-    Ok((statement.component_sha256, owner))
+async fn fetch(registry: &Registry, release: &Exact, context: &Context) -> Result<(Vec<u8>, PublicKey)> {
+    let (digest, key) = signed(registry, release).await?;
+    let bytes = registry.bytes(&digest, &mut context.output.bar("fetching")).await?;
+    if Digest::of(&bytes) == digest { Ok((bytes, key)) } else { Err(others(release)) }
 }
 
-fn published(registry: &Directory) -> Result<Vec<Exact>> {
-    let all = registry.list()?.into_iter();
-    Ok(all.filter(|(_, state)| *state == State::Published).map(|(release, _)| release).collect())
+/// The digest that a release's statement names, and the key that signed it.
+async fn signed(registry: &Registry, release: &Exact) -> Result<(Digest, PublicKey)> {
+    let documents = registry.release(release).await?;
+    let (statement, key) = documents.statement.open()?;
+    if statement.release()? == *release { Ok((statement.component_sha256, key)) } else { Err(others(release)) }
 }
 
-/// What a newcomer is compared with: what is known here, and what is published there.
-fn neighbours(registry: &Directory, context: &Context) -> Result<Vec<Neighbour>> {
-    let mut known = known::neighbours(context)?;
-    for release in published(registry)? {
-        let (digest, _) = signed(registry, &release)?;
-        let manifest = crate::component::read_manifest(&registry.bytes(&digest)?)?;
-        let tools = manifest.tools.into_iter().map(|tool| tool.name).collect();
-        known.push(Neighbour { name: release.name, tools });
-    }
-    known.sort_by(|one, other| one.name.cmp(&other.name));
-    known.dedup_by(|one, other| one.name == other.name);
-    Ok(known)
+fn report(bytes: &[u8], release: &Exact, neighbours: &[Neighbour]) -> Result<Report> {
+    let report = Report::of(bytes, neighbours)?;
+    let is_named = report.name == release.name.to_string() && report.version == release.version;
+    if is_named { Ok(report) } else { Err(others(release)) }
+}
+
+fn others(release: &Exact) -> Error {
+    let message = format!("what the registry has as `{release}` is something else");
+    Error::new(ErrorKind::DigestMismatch, message).hint("tell whoever runs the registry")
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::super::inspect::as_json;
-use super::super::{Context, describe, report, reviewed};
+use super::super::{Context, describe, on_threads, report, reviewed};
 use super::{Shown, Where, look};
 use crate::error::Result;
 use crate::registry::Exact;
@@ -13,7 +13,7 @@ use crate::registry::Exact;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  remit review show acme/weather@1.1.0 --registry /srv/registry")]
+  remit review show acme/weather@1.1.0")]
 pub(super) struct ShowArgs {
     /// `publisher/slug@version`
     release: Exact,
@@ -24,7 +24,8 @@ pub(super) struct ShowArgs {
 /// Runs it.
 pub(super) fn run(args: &ShowArgs, context: &Context) -> Result<()> {
     let output = context.output;
-    let shown = look(&args.place.open()?, &args.release, context)?;
+    let registry = args.place.open(context)?;
+    let shown = on_threads(look(&registry, &args.release, context))?;
     if output.is_json() {
         return output.value(&value(&args.release, &shown)?);
     }
@@ -36,12 +37,9 @@ pub(super) fn run(args: &ShowArgs, context: &Context) -> Result<()> {
 
 /// Everything to read before deciding.
 pub(super) fn text(release: &Exact, shown: &Shown) -> String {
-    let Shown { state, author, report, compared } = shown;
-    let rows = [
-        ["state", state.as_str()],
-        ["author", author.as_deref().unwrap_or("somebody whose key is not known here")],
-        ["digest", report.digest.as_str()],
-    ];
+    let Shown { state, key, report, compared } = shown;
+    let key = key.to_string();
+    let rows = [["state", state.as_str()], ["signed by", key.as_str()], ["digest", report.digest.as_str()]];
     let rows: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(|cell| (*cell).to_owned()).collect()).collect();
     let manifest = &report.manifest;
@@ -68,7 +66,7 @@ fn value(release: &Exact, shown: &Shown) -> Result<Value> {
     Ok(json!({
         "release": release.to_string(),
         "state": shown.state,
-        "author": shown.author,
+        "key": shown.key,
         "review": as_json(&shown.report)?,
         "against": shown.compared.as_ref().map(as_json).transpose()?,
     }))
