@@ -80,7 +80,7 @@ mod tests {
     }
 
     fn digests(value: &Value) -> (Digest, Digest) {
-        let manifest = from_value(value.clone()).unwrap_or_else(|error| panic!("{error:?}"));
+        let manifest = from_value(value.clone(), "").unwrap_or_else(|error| panic!("{error:?}"));
         (tools_digest(&manifest), grants_digest(&manifest))
     }
 
