@@ -123,11 +123,9 @@ fn c_20_no_author_decides_about_their_own() {
     let digest = world.submit(&echo(|_| {}));
     // Also not with a second key, nor with a role.
     world.person("ada-too", "ada", true);
-    for home in ["ada-too"] {
-        assert_eq!(world.approve(home, digest), "review/own-submission", "{home}");
-        let ended = world.says(home, &["reject", RELEASE, "--reason", "no", "--digest", &digest.to_string()]);
-        assert_eq!(ended.code(), "review/own-submission");
-    }
+    assert_eq!(world.approve("ada-too", digest), "review/own-submission");
+    let ended = world.says("ada-too", &["reject", RELEASE, "--reason", "no", "--digest", &digest.to_string()]);
+    assert_eq!(ended.code(), "review/own-submission");
     assert_eq!(world.approve("ada", digest), "review/not-a-reviewer");
     assert_eq!(world.state(RELEASE), State::InReview);
     // A reviewer who is somebody else may.
