@@ -47,6 +47,7 @@ mod python;
 mod releases;
 mod retrieval;
 mod review;
+mod review_release;
 mod rotation;
 mod sandbox;
 mod sandbox_agents;

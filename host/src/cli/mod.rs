@@ -44,6 +44,7 @@ mod refresh;
 mod registry;
 mod report;
 mod restrict;
+mod review;
 mod reviewed;
 mod revoke;
 mod role;
@@ -123,6 +124,7 @@ enum Command {
     Adopt(adopt::AdoptArgs),
     Inspect(inspect::InspectArgs),
     Test(test::TestArgs),
+    Review(review::ReviewArgs),
     Install(install::InstallArgs),
     Upgrade(upgrade::UpgradeArgs),
     Rollback(rollback::RollbackArgs),
@@ -232,6 +234,7 @@ fn dispatch(command: Command, context: &Context) -> Result<()> {
         Command::Adopt(args) => adopt::run(args, context),
         Command::Inspect(args) => inspect::run(args, context),
         Command::Test(args) => test::run(args, context),
+        Command::Review(args) => review::run(args, context),
         Command::Install(args) => install::run(args, context),
         Command::Upgrade(args) => upgrade::run(args, context),
         Command::Rollback(args) => rollback::run(args, context),

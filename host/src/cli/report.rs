@@ -37,6 +37,12 @@ pub(super) fn text(file: &Path, report: &Report) -> String {
     parts.join("\n")
 }
 
+/// What it imports and exports.
+pub(super) fn interfaces(imports: &[String], exports: &[String]) -> String {
+    let rows: Vec<_> = [listed("imports", imports), listed("exports", exports)].concat();
+    format!("interfaces\n{}", describe::indented(&rows))
+}
+
 /// The whole report for programs.
 pub(super) fn value(file: &Path, report: &Report) -> Value {
     let manifest = &report.manifest;
