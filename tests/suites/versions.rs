@@ -71,6 +71,9 @@ fn installed(desk: &Desk, home: &Path) {
     assert_eq!(ended.exit, Some(0), "{}", ended.stderr);
 }
 
+/// What is wider, and how the manifest says so.
+type Wider<'a> = (&'a str, &'a str, &'a str, &'a dyn Fn(&mut Value));
+
 #[test]
 fn c_12_only_what_widened_is_asked_and_narrowing_is_not() {
     let desk = Desk::new();
@@ -85,7 +88,7 @@ fn c_12_only_what_widened_is_asked_and_narrowing_is_not() {
     assert_eq!(ended.exit, Some(0), "{}", ended.stderr);
     assert_eq!(state(&home, "test/probe"), ("1.1.0".to_owned(), GRANTED.map(str::to_owned).to_vec()));
 
-    let wider: [(&str, &str, &str, &dyn Fn(&mut Value)); 6] = [
+    let wider: [Wider; 6] = [
         ("a host", "/http/allow", "--grant none", &|m| {
             m["http"]["allow"] = json!(["api.example.com", "b.example.org"])
         }),

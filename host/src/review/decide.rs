@@ -86,7 +86,7 @@ pub fn decide(submission: Option<Submission<'_>>, reviewer: Reviewer<'_>, word: 
 }
 
 /// Owners are the same whatever the case of their letters: a second spelling is no second person.
-fn same_owner(one: &str, other: &str) -> bool {
+pub(crate) fn same_owner(one: &str, other: &str) -> bool {
     one.trim().to_lowercase() == other.trim().to_lowercase()
 }
 

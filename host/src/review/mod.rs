@@ -21,6 +21,7 @@ mod strings;
 
 pub use bytes::{Producer, Sizes};
 pub use compared::{Compared, require_same_name};
+pub(crate) use decide::same_owner;
 pub use decide::{Decided, Reviewer, Submission, Word, decide};
 pub use hidden::Hidden;
 pub use lookalikes::{Likeness, Lookalike, likeness};

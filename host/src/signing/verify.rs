@@ -8,6 +8,7 @@ use semver::Version;
 use super::{Decision, KnownKey, Owners, PublicKey, Signed, Statement, Withdrawal, WithdrawalKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::registry::{Digest, Exact};
+use crate::review::same_owner;
 
 /// What was signed about one release.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +82,7 @@ fn decided(verified: &mut Verified, decision: &Signed<Decision>, author: &KnownK
     let Ok(reviewer) = owners.reviewer::<Decision>(key, decision.signed_at) else { return };
     let is_about_this =
         decision.release == verified.release.to_string() && decision.component_sha256 == verified.component;
-    if !is_about_this || reviewer.owner == author.owner {
+    if !is_about_this || same_owner(&reviewer.owner, &author.owner) {
         return;
     }
     if decision.approved {
