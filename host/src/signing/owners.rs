@@ -43,8 +43,10 @@ impl Owners {
 
     /// Who signed a document, if the key counted at `signed_at`. Whoever has a stolen key can write any time, so a
     /// key that was revoked because somebody has it is revoked from before that.
-    pub(super) fn signer<T: Document>(&self, key: PublicKey, signed_at: i64) -> Result<&KnownKey> {
-        let known = self.find(key).ok_or_else(|| unknown(T::KIND, key))?;
+    ///
+    /// `role` is what `remit key trust` would have to say of it.
+    pub(super) fn signer<T: Document>(&self, key: PublicKey, signed_at: i64, role: &str) -> Result<&KnownKey> {
+        let known = self.find(key).ok_or_else(|| unknown(T::KIND, key, role))?;
         match known.revoked_at {
             Some(revoked_at) if signed_at >= revoked_at => {
                 let message =
@@ -63,7 +65,7 @@ impl Owners {
         signed_at: i64,
         publisher: &str,
     ) -> Result<&KnownKey> {
-        let known = self.signer::<T>(key, signed_at)?;
+        let known = self.signer::<T>(key, signed_at, &format!("--publisher {publisher}"))?;
         if known.publishers.iter().any(|name| name == publisher) {
             return Ok(known);
         }
@@ -76,7 +78,7 @@ impl Owners {
 
     /// The one who may decide about releases.
     pub(super) fn reviewer<T: Document>(&self, key: PublicKey, signed_at: i64) -> Result<&KnownKey> {
-        let known = self.signer::<T>(key, signed_at)?;
+        let known = self.signer::<T>(key, signed_at, "--reviewer")?;
         if known.reviewer {
             return Ok(known);
         }
@@ -116,7 +118,7 @@ impl Owners {
     /// Lets a new key take the place of the one that signed the rotation, with all that it may.
     pub fn rotate(&mut self, rotation: &Signed<Rotation>) -> Result<KnownKey> {
         let (Rotation { key, signed_at }, old) = rotation.open()?;
-        let known = self.signer::<Rotation>(old, *signed_at)?.clone();
+        let known = self.signer::<Rotation>(old, *signed_at, "--publisher PUBLISHER")?.clone();
         let new = KnownKey { key: *key, revoked_at: None, ..known };
         self.trust(new.clone())?;
         self.revoke(old, *signed_at)?;
@@ -124,9 +126,9 @@ impl Owners {
     }
 }
 
-fn unknown(kind: &str, key: PublicKey) -> Error {
+fn unknown(kind: &str, key: PublicKey, role: &str) -> Error {
     Error::new(ErrorKind::KeyUnknown, format!("the {kind} was signed with a key that is not known here: `{key}`"))
-        .hint(format!("ask its owner whether it is theirs, then: `remit key trust {key} --owner NAME`"))
+        .hint(format!("ask its owner whether it is theirs, then: `remit key trust {key} --owner NAME {role}`"))
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ fn withdrawn(
     owners: &Owners,
 ) -> Option<(WithdrawalKind, String, i64)> {
     let (said, key) = withdrawal.open().ok()?;
-    let known = owners.signer::<Withdrawal>(key, said.signed_at).ok()?;
+    let known = owners.signer::<Withdrawal>(key, said.signed_at, "--reviewer").ok()?;
     let may = known.reviewer || known.publishers.contains(&release.name.publisher);
     (may && said.release == release.to_string()).then(|| (said.kind, said.reason.clone(), said.signed_at))
 }
