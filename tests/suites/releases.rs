@@ -282,3 +282,51 @@ fn who_knows_no_key_installs_nothing_and_a_registry_that_is_gone_stops_nothing()
     let mut client = Client::start(&home);
     assert_eq!(client.tools().len(), 4, "what is installed goes on");
 }
+
+#[test]
+fn a_key_is_rotated_by_a_document_and_a_stolen_one_signs_nothing_any_more() {
+    let town = Town::new();
+    let here = town.here();
+    town.publish("1.0.0", &ONE);
+    let [told, untold] = ["told", "untold"].map(|name| town.home(name, &here));
+    let stolen = town.folder.path().join("ann/signing-key");
+    let copy = std::fs::read(&stolen).expect("the old key");
+
+    let rotated = town.by("ann", &["key", "rotate"]);
+    ok(&rotated);
+    let document = town.folder.path().join("rotation.json");
+    std::fs::write(&document, &rotated.stdout).expect("room");
+    let document = document.display().to_string();
+    // One letter of it changed is no document of ann's.
+    let forged = town.folder.path().join("forged.json");
+    std::fs::write(&forged, rotated.stdout.replace("\"signedAt\": 1", "\"signedAt\": 2")).expect("room");
+    let refused = remit(&told, &["key", "accept", &forged.display().to_string(), "--json"], "");
+    assert_eq!(refused.code(), "signature/invalid");
+    ok(&remit(&told, &["key", "accept", &document], ""));
+    ok(&town.by("ben", &["key", "accept", &document]));
+
+    // Whoever runs the registry says so too, and takes the old key back.
+    let registry = town.folder.path().join("registry").display().to_string();
+    let key = town.by("ann", &["key", "export"]).stdout.trim().to_owned();
+    let next = probe("1.0.1", &ONE);
+    let file = town.folder.path().join("next.wasm");
+    std::fs::write(&file, &next).expect("room");
+    let publish = ["publish", &file.display().to_string(), "--json"];
+    assert_eq!(town.by("ann", &publish).code(), "signature/unknown-key");
+    ok(&town.by("ann", &["registry", "allow", &registry, &key, "--owner", "ann", "--publisher", "test"]));
+    ok(&town.by("ann", &["registry", "disallow", &registry, &town.ann]));
+    ok(&town.by("ann", &publish));
+    town.approve(&next, "1.0.1");
+    let install = ["install", "test/probe@1.0.1", "--yes", "--json"];
+    assert_eq!(remit(&untold, &install, "").code(), "signature/unknown-key");
+    ok(&remit(&told, &install, ""));
+
+    // Whoever has the old key.
+    std::fs::write(&stolen, copy).expect("room");
+    std::fs::write(&file, probe("1.0.2", &ONE)).expect("room");
+    assert_eq!(town.by("ann", &publish).code(), "signature/revoked-key");
+    assert_eq!(
+        remit(&told, &["install", "test/probe@1.0.2", "--yes", "--json"], "").code(),
+        "registry/no-release"
+    );
+}
